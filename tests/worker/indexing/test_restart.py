@@ -44,17 +44,6 @@ def test_lines_that_are_stored_are_settled_at_once_and_the_rest_is_written(chain
     assert (again.flights.total().chunks, again.embedded_texts()) == (1, 0)
 
 
-def test_after_a_cut_log_the_new_lines_replace_the_old_ones(chain: Chain, new_chain: NewChain) -> None:
-    """Resume by id would commit lines that nobody wrote."""
-    chain.feed("one", "two", "three")
-    chain.run()
-    again = restarted(chain, new_chain)
-    again.feed("one", "another two", "three")
-    again.run()
-    assert again.stored() == [(0, "one"), (1, "another two"), (2, "three")]
-    assert again.resume.tally.skipped_lines == 2
-
-
 def test_a_template_row_that_was_lost_is_written_again_with_its_line(chain: Chain, new_chain: NewChain) -> None:
     chain.feed("disk full", "login failed")
     chain.run()
