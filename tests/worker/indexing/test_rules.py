@@ -123,6 +123,14 @@ def test_dropped_entries_are_counted_and_cost_nothing(new_chain: NewChain) -> No
     assert chain.ledger.open_bytes == chain.ledger.decoded_bytes == 0
 
 
+def test_a_record_stays_if_a_rule_drops_its_last_entry_only(new_chain: NewChain) -> None:
+    chain = new_chain(drop=[NO_DEBUG])
+    chain.feed(json.dumps([{"msg": "b"}, {"level": "debug", "msg": "a"}]))
+    chain.run()
+    assert chain.stored() == [(0, "b")]
+    assert (chain.committable(), chain.ledger.tally["indexed"]) == (1, 1)
+
+
 def test_what_is_dropped_is_not_redacted_first_and_an_event_is_dropped_whole(new_chain: NewChain) -> None:
     chain = new_chain(drop=[DropTable(name="secrets", pattern="password=hunter2")], redact=["all"], multiline=MultilineTable(pattern="^>"))
     chain.feed("> password=hunter2", "more", "> next", "> last")
