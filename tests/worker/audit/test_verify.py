@@ -218,6 +218,14 @@ def test_lines_at_offsets_without_records_are_found(audited: AuditedIndex, offse
     assert (stranger in audited.lines()) == (offset == 60)
 
 
+def test_a_range_without_any_record_is_looked_at(audited: AuditedIndex) -> None:
+    lines = lines_of(audited.index_records("disk full"))
+    audited.records = []
+    assert audited.verify(end=1).problems == {"foreign": 1}
+    assert audited.verify(end=0).counts.lines == 0
+    assert audited.lines() == lines
+
+
 def test_what_is_in_a_compressed_value_counts_towards_the_window(audited: AuditedIndex) -> None:
     audited.index_records(*[gzip.compress(f"line {place} {'x' * 5_000}".encode(), mtime=0) for place in range(6)])
     audited.sink.calls.clear()

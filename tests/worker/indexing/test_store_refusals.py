@@ -125,6 +125,17 @@ def test_a_refused_entry_makes_a_dead_letter_of_that_entry_only(chain: Chain) ->
     assert isinstance(chain.letters.posted[0][2][0], RejectedPiece)
 
 
+def test_a_refused_chunk_takes_its_whole_entry_with_it(chain: Chain) -> None:
+    words = " ".join(f"word{letter}" for letter in "abcdefghijklmnopqrstuvwxyz" * 12)
+    chain.sink.rejects = lambda block: any(text.startswith("worda wordb") for text in texts_of(block))
+    chain.feed("disk full", words, "network down")
+    chain.run()
+    assert chain.stored() == [(0, "disk full"), (2, "network down")]
+    assert len(chain.letters.posted[0][2]) > 1
+    assert chain.letters.offsets() == [1]
+    assert chain.committable() == 3
+
+
 def test_a_record_with_a_refused_piece_settles_when_its_dead_letter_is_delivered(chain: Chain) -> None:
     chain.letters.held = True
     chain.refuse("disk full")
