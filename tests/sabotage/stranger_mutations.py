@@ -22,7 +22,7 @@ STRANGER_MUTATIONS = (
         "worker/indexing/prepare.py",
         "bounded_times(group.time_ms, self._wall_ms())",
         "group.time_ms",
-        (f"{_TEST_FAR}::test_a_histogram_stays_as_fine_and_an_export_goes_on_to_its_end",),
+        (f"{_TEST_FAR}::test_its_line_has_the_time_when_it_was_read_and_kafkas_beside_it",),
     ),
     Mutation(
         "a time of Kafka's before 1970 is believed",

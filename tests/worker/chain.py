@@ -83,7 +83,6 @@ class Chain:
         cache_bytes: int = 1 << 26,
         strict: bool = False,
         form: Format = "auto",
-        prefix: str = "",
         redact: Collection[str] = (),
         known_s: float = math.inf,
         sink: FakeSink | None = None,
@@ -132,7 +131,7 @@ class Chain:
         """Where replies wait to be settled, if a test wants to do that itself."""
         self._masker = Masker(mask_mode)
         self.redactor = Redactor(redact)
-        self._digester = Digester(SPACE, prefix)
+        self._digester = Digester(SPACE, "")
         self.at: Callable[[str], None] = lambda _point: None
         self._draw = draw or random.Random()
         self.sink.wall_ms = self.wall_ms
@@ -155,9 +154,8 @@ class Chain:
             "sampler": Sampler(sample, self.rule_tally.sampled) if sample else None,
             "joiner": EventJoiner(multiline),
         }
-        self.prepare = self._prepare_step(
-            prefix, max_chunks, max_tokens, DecodeRules(format=form, strict=strict), most_undecodable=most_undecodable
-        )
+        rules = DecodeRules(format=form, strict=strict)
+        self.prepare = self._prepare_step(max_chunks, max_tokens, rules, most_undecodable=most_undecodable)
         self.prepare_queries = self._query_step()
         self.handoff: BatchHandoff[EmbedBatch, Computed] = BatchHandoff(self.embed_lane.wake)
         self.new_engines: list[FakeEngine] = []
@@ -338,13 +336,13 @@ class Chain:
             raise ModelError("no other engine can be made")
         return self.new_engines.pop(0)
 
-    def _prepare_step(self, prefix: str, max_chunks: int, max_tokens: int, rules: DecodeRules, *, most_undecodable: int) -> Prepare:
+    def _prepare_step(self, max_chunks: int, max_tokens: int, rules: DecodeRules, *, most_undecodable: int) -> Prepare:
         words = self.words
         chunker = Chunker(
             mask=self._masker.mask_column,
-            count_tokens=lambda texts: words.count([prefix + text for text in texts]).tolist(),
+            count_tokens=lambda texts: words.count(list(texts)).tolist(),
             max_tokens=max_tokens,
-            overhead_tokens=int(words.count([prefix])[0]),
+            overhead_tokens=int(words.count([""])[0]),
             max_text_bytes=PIECE_BYTES,
             max_chunks=max_chunks,
         )
@@ -356,7 +354,7 @@ class Chain:
             redactor=self.redactor,
             tokenizer=words,
             digester=self._digester,
-            document_prefix=prefix,
+            document_prefix="",
             resume=self.resume,
             flights=self.flights,
             levels=self.levels,

@@ -2,19 +2,13 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-import pytest
-
-from sinks.block import Block
-from sinks.row import TemplateRow
-from tests.log_topics import log_topics
 from tests.worker.running import Ended, World, wait_until
 from worker.runtime.process import DRAINED
-from worker.settings.tables import IndexTable
 
 BERLIN = ZoneInfo("Europe/Berlin")
 HOUR_MS = 3_600_000
@@ -65,19 +59,6 @@ def as_rfc5424(event: Event) -> str:
     return f"<{8 + _LEVELS[event.level]}>1 {event.local(BERLIN).isoformat()} web-1 {event.service} 77 - - {event.text}"
 
 
-def as_rfc3164(event: Event) -> str:
-    return f"<{8 + _LEVELS[event.level]}>{_bsd(event)} web-1 {event.service}[77]: {event.text}"
-
-
-def as_bare_rfc3164(event: Event) -> str:
-    return f"{_bsd(event)} web-1 {event.service}[77]: {event.level} {event.text}"
-
-
-def _bsd(event: Event) -> str:
-    local = event.local(BERLIN)
-    return f"{local:%b} {local.day:2d} {local:%H:%M:%S}"
-
-
 def number_of(text: str) -> int:
     found = re.search(r"order (\d+) was", text)
     assert found is not None, text
@@ -125,55 +106,3 @@ def test_an_hour_of_a_year_ago_one_service_and_its_errors_are_found_exactly(worl
     assert all(hit["kafka_time"] > events[-1].time_ms for hit in found["hits"])
     assert sum(group["lines"] for group in counted["counts"]) == len(makers) * len(expected)
     assert today["counts"] == [], "no line counts as one of today"
-
-
-@pytest.mark.parametrize(
-    "first", [datetime(2023, 7, 1, 20, tzinfo=UTC), datetime(2019, 12, 31, 12, tzinfo=UTC), datetime(2024, 2, 28, 22, tzinfo=UTC)]
-)
-@pytest.mark.parametrize("make", [as_rfc3164, as_bare_rfc3164])
-def test_an_hour_of_a_file_of_rfc_3164_is_found_exactly_where_its_year_and_zone_are_set(
-    world: World, make: Callable[[Event], str], first: datetime
-) -> None:
-    events = events_from(first)
-    world.send(map(make, events))
-    running = world.start(world.settings(topic=log_topics(world.topic, year=first.year, timezone="Europe/Berlin"))).opened()
-    wait_indexed(running, EVENTS)
-    filters = hour_of(events)
-    (found,) = world.ask({"text": "order was looked at", "k": 1000, "per_template": 100, "filters": filters})
-    assert running.stop() == DRAINED
-    assert found["complete"]
-    assert sorted((number_of(hit["text"]), hit["time"]) for hit in found["hits"]) == [
-        (one.number, one.time_ms) for one in wanted(events, filters)
-    ]
-    assert [line.time for line in world.lines()] == [one.time_ms for one in events]
-
-
-def interleaved(years: Sequence[int], lines: int) -> Iterator[Event]:
-    """Return lines of a file of each year in turn."""
-    starts = [round(datetime(year, 5, 5, tzinfo=UTC).timestamp() * 1000) for year in years]
-    for number in range(lines):
-        yield Event(number, starts[number % len(years)] + number * 100, "web", "INFO")
-
-
-def test_files_of_five_years_that_are_interleaved_on_a_partition_fill_their_blocks(world: World) -> None:
-    events = list(interleaved(range(2021, 2026), 15_000))
-    world.send(map(as_json, events))
-    sizes: list[int] = []
-
-    def note(rows: Sequence[TemplateRow] | Sequence[Block]) -> None:
-        sizes.extend(row.lines for row in rows if isinstance(row, Block))
-
-    world.fake_sink.on_write = note
-    running = world.start(world.settings(index=IndexTable(flush_s=5.0))).opened()
-    wait_indexed(running, len(events))
-    (counted,) = world.ask({"as": "counts", "by": ["time"], "buckets": 1000})
-    a_year = [one for one in events if datetime.fromtimestamp(one.time_ms / 1000, UTC).year == 2022]
-    window = {"since_ms": a_year[100].time_ms, "until_ms": a_year[190].time_ms}
-    (found,) = world.ask({"text": "order was looked at", "k": 1000, "per_template": 100, "filters": window})
-    assert running.stop() == DRAINED
-    assert sum(sizes) / len(sizes) >= 500, sizes
-    assert [(number_of(line.text or ""), line.time) for line in world.lines()] == [(one.number, one.time_ms) for one in events]
-    assert sum(group["lines"] for group in counted["counts"]) == len(events)
-    assert sorted(number_of(hit["text"]) for hit in found["hits"]) == [one.number for one in a_year[100:190]]
-    narrow = [block for block in world.fake_sink.blocks.values() if block.last_ms - block.first_ms <= HOUR_MS]
-    assert len(narrow) >= len(world.fake_sink.blocks) // 2

@@ -110,31 +110,12 @@ def test_stages_end_in_the_order_in_which_records_move(world: World, connections
     pipeline.close()
 
 
-def test_a_line_goes_through_every_stage_and_settles(wired: Wired, world: World) -> None:
-    wired.lines("disk full", "disk full", "network down")
-    wired.end(groups=3)
-    assert world.stored("logs") == ["disk full", "disk full", "network down"]
-    assert wired.pipeline.log_ledger.committable() == {LOGS: 3}
-    assert wired.pipeline.store.tally.lines == 3
-    assert wired.pipeline.embed.tally.templates == 2
-
-
 def test_while_the_sink_is_busy_nothing_counts_as_stored_and_lines_are_embedded(wired: Wired, world: World) -> None:
     world.fake_sink.busy_calls = 10
     wired.lines("disk full")
     wired.end(groups=1)
     assert "template_vectors" in world.fake_sink.calls
     assert len(wired.pipeline.embed_lane) == 1
-
-
-def test_a_template_in_the_sink_is_found(wired: Wired, world: World) -> None:
-    wired.lines("disk full")
-    wired.end(groups=3)
-    again = Wired(world.settings(), world.connections(world.settings()))
-    again.lines("disk full", "disk full", "disk full")  # the first one is stored
-    again.end(groups=1)
-    assert (len(again.pipeline.embed_lane), len(again.pipeline.store_lane)) == (0, 2)
-    again.pipeline.close()
 
 
 def test_where_rows_do_not_live_for_ever_a_template_that_was_found_is_written_again(connections: Connections, world: World) -> None:
@@ -201,14 +182,6 @@ def test_a_query_for_another_topic_goes_nowhere(wired: Wired) -> None:
     wired.end(groups=1)
     assert (len(wired.pipeline.embed_lane), len(wired.pipeline.answer_lane)) == (0, 0)
     assert wired.pipeline.query_tally.unanswerable == 1
-
-
-def test_a_bad_query_goes_straight_to_the_answer_stage(wired: Wired, world: World) -> None:
-    wired.query(b'{"text": "disk", "k": 0}', reply_topic=world.kafka.reply_topic)
-    wired.end(groups=1)
-    waiting = wired.pipeline.answer_lane.take(10)
-    assert waiting is not None
-    assert isinstance(waiting[0], FailedQuery)
 
 
 def test_lines_get_the_document_prefix_and_queries_the_query_prefix(world: World, connections: Connections) -> None:

@@ -81,17 +81,6 @@ def test_what_still_waits_at_the_end_of_a_drain_is_read_again(world: World, regi
     wait_until(lambda: world.stored() == ["a line", "behind it"], "the records that were left")
 
 
-def test_a_record_whose_schema_the_registry_does_not_have_is_a_dead_letter(world: World, registry: SchemaRegistryStub) -> None:
-    world.send([avro("good"), avro("of no schema", 8), avro("good too")])
-    running = world.start(settings(world, registry)).opened()
-    wait_until(lambda: world.stored() == ["good", "good too"], "its neighbours")
-    (letter,) = world.dead_letters(1)
-    assert letter["value"] == avro("of no schema", 8)
-    assert b"unknown_schema: schema 8: the registry does not have it" in b" ".join(value for value in letter.values() if value)
-    assert running.stop() == DRAINED
-    assert world.committed() == 3
-
-
 def test_a_registry_that_has_none_of_the_schemas_stops_the_worker(world: World, registry: SchemaRegistryStub) -> None:
     world.send([avro("a line", 8)] * 5)
     running = world.start(settings(world, registry, limits=LimitTable(max_consecutive_undecodable=3))).opened()
@@ -106,11 +95,3 @@ def test_readiness_names_a_registry_that_is_away_and_goes_on(world: World, regis
     wait_until(lambda: health.ready().status == "degraded", "the registry's absence to be the only thing amiss")
     assert health.ready().checks["registry"] == "it answers 503 Service Unavailable"
     assert health.alive().is_good
-
-
-def test_without_a_registry_byte_0_is_text_as_ever(world: World) -> None:
-    world.send([avro("a line")])
-    running = world.start().opened()
-    wait_until(lambda: len(world.stored()) == 1, "the line")
-    assert "a line" in world.stored()[0]
-    assert running.stop() == DRAINED

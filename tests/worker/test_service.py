@@ -1,6 +1,5 @@
 """The service as a whole: how it starts, drains, crashes, and what it has committed when it has ended."""
 
-import json
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,6 @@ from sinks.reading.reader import BlockReader
 from sinks.row import TemplateRow
 from sinks.sink import SinkBroken, SinkBusy, SinkMismatch
 from tests.fakes.engine import FakeEngine
-from tests.varied_words import varied
 from tests.worker.chain_values import texts_of
 from tests.worker.running import WAIT_S, World, lines_of, wait_until
 from worker.embedding.guarded_engine import EngineFailed
@@ -27,8 +25,6 @@ from worker.settings.tables import DecodeTable, EngineTable
 Rows = Sequence[TemplateRow] | Sequence[Block]
 NEVER = {"commit_interval_s": 10.0}
 """So that nothing but the end of a service commits, as long as a test does not take that long."""
-RARELY = {"commit_interval_s": 2.0}
-"""So that settled records wait for their commit, but a test does not wait long for the last one."""
 
 
 def lines_are(world: World, count: int) -> None:
@@ -51,18 +47,6 @@ class Hold:
         if any(self._word in text for row in rows if isinstance(row, Block) for text in texts_of(row)):
             self.held.set()
             raise self._error
-
-
-def test_a_stop_drains_and_everything_taken_in_is_committed(world: World) -> None:
-    world.send(lines_of(300))
-    world.send(lines_of(50), partition=2)
-    running = world.start(world.settings(kafka=RARELY)).opened()
-    lines_are(world, 350)
-    assert running.stop() == DRAINED
-    assert world.committed() == 350
-    assert sorted(world.stored()) == sorted([*lines_of(300), *lines_of(50)])
-    assert len(world.fake_sink.templates) == 7
-    assert running.service.crash is None
 
 
 def test_what_waits_in_lanes_and_stages_is_finished_before_the_end(world: World) -> None:
@@ -92,44 +76,6 @@ def test_a_drained_service_leaves_no_thread_and_closes_what_it_stands_on(world: 
     assert names == set()
     assert world.engine.closed
     assert not world.fake_sink.is_open
-
-
-def test_a_second_service_goes_on_where_the_first_stopped(world: World) -> None:
-    written: list[str] = []
-
-    def note(rows: Rows) -> None:
-        written.extend(text for row in rows if isinstance(row, Block) for text in texts_of(row))
-
-    world.fake_sink.on_write = note
-    world.send(lines_of(100))
-    first = world.start().opened()
-    lines_are(world, 100)
-    assert first.stop() == DRAINED
-    world.send(lines_of(140)[100:])
-    second = world.start().opened()
-    lines_are(world, 140)
-    assert second.stop() == DRAINED
-    assert world.stored() == list(lines_of(140))
-    assert len(written) == 140, "no line was written twice"
-    assert world.engine.calls[1:] == [], "every template was found in the sink; the one call is for the golden texts"
-    assert world.committed() == 140
-
-
-def test_past_the_drain_deadline_only_what_is_settled_is_committed(world: World) -> None:
-    hold = Hold(world, "stuck")
-    world.send(lines_of(60))
-    running = world.start(world.settings(kafka=NEVER, drain_s=1.0)).opened()
-    lines_are(world, 60)
-    world.send(["stuck in the sink", *lines_of(20)])
-    assert hold.held.wait(WAIT_S)
-    assert running.stop() == DRAIN_TIMEOUT
-    wait_until(lambda: world.committed() == 60, "what was settled is committed")  # perhaps a moment after the end
-    assert running.service.crash is None
-    world.fake_sink.on_write = lambda _rows: None
-    second = world.start().opened()
-    lines_are(world, 81)
-    assert second.stop() == DRAINED
-    assert world.committed() == 81
 
 
 def test_a_stop_while_the_sink_is_away_is_not_a_crash_and_loses_nothing(world: World) -> None:
@@ -258,25 +204,6 @@ def test_a_limit_stop_commits_what_is_settled(world: World) -> None:
     committed = world.committed()
     assert 40 <= committed < 48
     assert len(world.dead_letters(committed - 40)) >= committed - 40
-
-
-def test_bad_records_are_dead_letters_and_committed_with_their_neighbours(world: World) -> None:
-    settings = world.settings(decode=DecodeTable(errors="strict", max_chunks=2))
-    too_long = varied("database", 3000)
-    running = world.start(settings).opened()
-    world.send(["first", b"\xff\xc0", "second", json.dumps([{"message": "third"}, {"message": too_long}]), "last"])
-    lines_are(world, 4)
-    assert running.stop() == DRAINED
-    assert world.committed() == 5
-    assert world.stored() == ["first", "second", "third", "last"]
-    undecodable, too_many = sorted(world.dead_letters(2), key=lambda letter: letter["__connect.errors.offset"])
-    assert undecodable["value"] == b"\xff\xc0"
-    assert undecodable["__connect.errors.stage"] == b"decode"
-    assert undecodable["vectail.reason"] == b"undecodable: not valid UTF-8"
-    assert too_long.encode() in too_many["value"]
-    assert too_many["__connect.errors.stage"] == b"chunk"
-    assert too_many["vectail.pieces"] == b'{"too_many_chunks":[[1,0]]}'
-    assert too_many["vectail.epoch"] == b"e1"
 
 
 def test_a_sink_that_is_away_at_the_start_is_waited_for(world: World) -> None:

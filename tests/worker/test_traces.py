@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tests.log_topics import log_topics
-from tests.worker.running import WAIT_S, World, wait_until
+from tests.worker.running import WAIT_S, World
 from worker.runtime.process import DRAINED
 from worker.settings.service_tables import TracingTable
 
@@ -121,12 +121,3 @@ def test_without_the_setting_nothing_is_recorded_and_a_dead_letter_keeps_its_own
     assert receiver.requests == []
     assert letter["traceparent"] == ORIGIN
     assert "traceparent" not in reply
-
-
-def test_a_receiver_that_is_away_holds_up_nothing(world: World, receiver: Receiver) -> None:
-    table = traced(receiver).model_copy(update={"endpoint": "http://127.0.0.1:9/v1/traces"})
-    world.send(["disk is full", "door is open"])
-    running = world.start(world.settings(tracing=table)).opened()
-    wait_until(lambda: world.stored() == ["disk is full", "door is open"], "the lines")
-    assert world.ask({"text": "disk", "k": 1})[0]["complete"]
-    assert running.stop() == DRAINED

@@ -1,7 +1,5 @@
 """Dead letters excuse the pieces that they list, or their whole record, until they are replayed."""
 
-from producers.envelope import DeadLetter
-from producers.lines import TooLarge
 from tests.worker.audit.audited_index import dead_letter, read_back, record
 from worker.audit.dead_letter_index import DeadLetterIndex, Excused, key_of
 
@@ -29,14 +27,6 @@ def test_dead_letters_of_other_topics_and_epochs_excuse_nothing() -> None:
     for other in (record(3, "x")._replace(epoch="e0"), record(3, "x")._replace(topic="elsewhere"), record(3, "x")._replace(epoch="e2")):
         index.add_letter(read_back(dead_letter(other, "r", ())))
     assert (index.excused_records("logs"), index.excused_records("empty")) == ({}, {})
-
-
-def test_a_line_that_never_became_a_record_excuses_nothing() -> None:
-    index = DeadLetterIndex({"logs": ""})
-    index.add_letter(
-        read_back(DeadLetter.too_large(TooLarge(file="a.log", number=3, size_bytes=10, sha256="00", head=b"x"), topic="logs", time_ms=1))
-    )
-    assert not index.excused_records("logs")
 
 
 def test_a_dead_letter_that_does_not_hold_its_record_excuses_nothing_and_one_with_its_head_does() -> None:

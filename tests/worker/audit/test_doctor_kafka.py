@@ -10,8 +10,8 @@ from confluent_kafka import Consumer, Producer
 from consumers.record import Partition
 from tests.log_topics import log_topics
 from tests.services.kafka import KafkaServer
-from tests.services.mock_kafka import MockKafka
 from tests.services.ports import free_port
+from tests.worker.audit.judged import says
 from worker.audit.doctor import Check, State
 from worker.audit.doctor_broker import BrokerFacts, GroupFacts, GroupLag, Member
 from worker.audit.doctor_kafka import (
@@ -45,13 +45,6 @@ POSITION = GroupPosition(partition=Partition("logs", 0), committed=900, first_of
 
 def lag_of(position: GroupPosition, *, age_ms: int = 1_000, rate: float | None = 10.0, newest_ms: int | None = None) -> GroupLag:
     return GroupLag([position], {position.partition: NOW_MS - age_ms} if position.lag_records else {}, rate, newest_ms)
-
-
-def says(check: Check, name: str, state: State, *words: str) -> None:
-    assert (check.group, check.name, check.state) == ("kafka", name, state), check
-    assert bool(check.what_to_do) == (state != "ok")
-    for word in words:
-        assert word in f"{check.found} → {check.what_to_do}", check
 
 
 def test_an_answer_that_takes_long_is_a_warning() -> None:
@@ -221,13 +214,3 @@ def test_a_member_of_the_other_protocol_is_found_on_a_real_broker(kafka: KafkaSe
 def test_a_broker_that_does_not_answer_is_one_problem_that_says_why() -> None:
     (check,) = look_at_kafka(of_topic(f"127.0.0.1:{free_port()}", "logs"))
     says(check, "kafka", "problem", "Connection refused", "kafka.bootstrap_servers")
-
-
-def test_what_the_mock_broker_cannot_answer_is_no_warning(mock_kafka: MockKafka, unique: Callable[[str], str]) -> None:
-    settings = of_topic(mock_kafka.bootstrap, unique("logs"))
-    client = Producer({"bootstrap.servers": mock_kafka.bootstrap, "log_level": 0})
-    for topic in (settings.kafka.group, *settings.kafka.own_topics):
-        client.list_topics(topic, timeout=WAIT_S)
-    checks = looked(settings)
-    assert {name for name, check in checks.items() if check.state != "ok"} <= {"kafka", "group"}
-    assert {"version", "topics", "rights", "lag", "clock"} <= set(checks)

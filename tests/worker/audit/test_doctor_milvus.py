@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from sinks.milvus.backend import backend
-from sinks.milvus.fields import CollectionFound, FieldFound, Layout, blocks_layout, templates_layout, templates_name
+from sinks.milvus.fields import CollectionFound, FieldFound, Layout, blocks_layout, templates_layout
 from sinks.milvus.settings import MilvusSettings, VectorSpace
 from sinks.milvus.sink import MilvusSink
-from tests.services.milvus import MilvusServer, drop
 from tests.services.ports import free_port
-from worker.audit.doctor import Check, State
+from tests.worker.audit.judged import says
+from worker.audit.doctor import Check
 from worker.audit.doctor_lite import (
     MOST_LINES,
     FolderFacts,
@@ -40,13 +40,6 @@ _TYPES = {
     "int64s": "ARRAY<INT64>",
     "int32s": "ARRAY<INT32>",
 }
-
-
-def says(check: Check, name: str, state: State, *words: str) -> None:
-    assert (check.group, check.name, check.state) == ("milvus", name, state), check
-    assert bool(check.what_to_do) == (state != "ok")
-    for word in words:
-        assert word in f"{check.found} → {check.what_to_do}", check
 
 
 def collection(layout: Layout, **properties: str) -> CollectionFound:
@@ -196,22 +189,6 @@ def test_no_folder_is_a_warning_and_a_model_that_cannot_be_read_leaves_the_folde
         raise ModelError("it is damaged")
 
     says(looked(in_folder(folder), no_space)["space"], "space", "warning", "it is damaged")
-
-
-def test_a_real_server_is_well_once_a_worker_has_opened_its_index(milvus: MilvusServer, unique: Callable[[str], str]) -> None:
-    table = MilvusSettings(uri=milvus.uri, collection=unique("doctor").replace("-", "_"))
-    settings = Settings(milvus=table)
-    before = {one.name: one for one in look_at_server(settings, lambda: SPACE)}
-    says(before["schema"], "schema", "warning", "does not exist")
-    sink = MilvusSink(table, SPACE)
-    try:
-        sink.open()
-        sink.close()
-        checks = {one.name: one for one in look_at_server(settings, lambda: SPACE)}
-    finally:
-        drop(milvus.uri, table.collection, templates_name(table.collection, SPACE.id))
-    assert {name for name, one in checks.items() if one.state != "ok"} <= {"index"}  # a busy machine may take its time
-    assert len(checks) == 9
 
 
 def test_a_server_that_does_not_answer_is_one_problem() -> None:

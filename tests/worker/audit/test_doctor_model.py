@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.model_fixture import CACHE
-from worker.audit.doctor import Check, State
+from tests.worker.audit.judged import says
+from worker.audit.doctor import State
 from worker.audit.doctor_model import (
     EngineNow,
     Load,
@@ -27,13 +28,6 @@ from worker.settings.settings import Settings
 from worker.settings.tables import EngineTable, ModelTable
 
 NOW = EngineNow("llama.cpp", is_up=True, restarts=0, batches=7, tokens=8_000, busy_s=2.0, load=Load(100.0, 0.01, 40.0))
-
-
-def says(check: Check, name: str, state: State, *words: str) -> None:
-    assert (check.group, check.name, check.state) == ("model", name, state), check
-    assert bool(check.what_to_do) == (state != "ok")
-    for word in words:
-        assert word in f"{check.found} → {check.what_to_do}", check
 
 
 @pytest.mark.parametrize(

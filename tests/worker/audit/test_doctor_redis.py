@@ -7,7 +7,8 @@ from pydantic import SecretStr
 
 from tests.services.ports import free_port
 from tests.services.redis import LocalRedis, local_redis
-from worker.audit.doctor import Check, State
+from tests.worker.audit.judged import says
+from worker.audit.doctor import State
 from worker.audit.doctor_redis import (
     judge_eviction,
     judge_latency,
@@ -22,13 +23,6 @@ from worker.embedding.cache.redis_address import address_of
 from worker.settings.tables import RedisTable
 
 GIB = 1 << 30
-
-
-def says(check: Check, name: str, state: State, *words: str) -> None:
-    assert (check.group, check.name, check.state) == ("redis", name, state), check
-    assert bool(check.what_to_do) == (state != "ok")
-    for word in words:
-        assert word in f"{check.found} → {check.what_to_do}", check
 
 
 @pytest.mark.parametrize(
@@ -91,13 +85,6 @@ def test_a_real_server_set_up_as_a_cache_has_nothing_to_mend(server: LocalRedis)
     checks = list(look_at_redis(RedisTable(url=server.url, read_budget_s=5.0)))
     assert [one for one in checks if one.state != "ok"] == []
     assert len(checks) == 8
-
-
-@pytest.mark.process
-def test_a_real_server_with_a_wrong_policy_is_a_warning(server: LocalRedis) -> None:
-    server.admin().config_set("maxmemory-policy", "noeviction")
-    found = {one.name: one for one in look_at_redis(RedisTable(url=server.url))}
-    says(found["eviction"], "eviction", "warning", "maxmemory 64 MiB, maxmemory-policy noeviction")
 
 
 def test_a_real_server_that_does_not_answer_is_one_problem() -> None:

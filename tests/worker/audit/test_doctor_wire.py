@@ -53,11 +53,6 @@ def test_the_first_address_that_answers_is_asked(kafka: KafkaServer) -> None:
     assert ask_wire(servers, {}, timeout_s=WAIT_S).address == kafka.bootstrap
 
 
-def test_behind_a_login_the_clock_is_not_asked(kafka: KafkaServer) -> None:
-    facts = ask_wire(kafka.bootstrap, {"security.protocol": "SASL_PLAINTEXT"}, timeout_s=WAIT_S)
-    assert (facts.metadata_version is not None, facts.clock_ahead_s) == (True, None)
-
-
 @pytest.mark.parametrize(
     "answer",
     [

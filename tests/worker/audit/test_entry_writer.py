@@ -1,11 +1,9 @@
 """Entries are written whole, in runs of their own that span few offsets and are above what is stored."""
 
 import numpy as np
-import pytest
 
 from sinks.block import Block
 from sinks.line import Line
-from sinks.sink import SinkBusy
 from tests.worker.audit.audited_index import AuditedIndex, lines_in
 from tests.world import line
 from worker.audit.entry_writer import SPAN_OFFSETS, entry_of
@@ -81,10 +79,3 @@ def test_many_lines_are_blocks_numbered_from_nought(audited: AuditedIndex) -> No
     assert [(one.first, one.last) for one in ids] == [(number, number) for number in range(len(ids))]
     assert len({one.run for one in ids}) == 1
     assert audited.sink.calls.count("write_blocks") > 1, "a request is bounded"
-
-
-def test_a_sink_that_stays_busy_is_given_up(audited: AuditedIndex) -> None:
-    audited.sink.busy_calls = 1_000
-    with pytest.raises(SinkBusy):
-        audited.entry_writer.write_entries([own_line(3)], audited.origin())
-    audited.sink.busy_calls = 0

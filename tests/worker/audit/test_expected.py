@@ -63,17 +63,6 @@ def test_a_record_that_cannot_be_decoded_is_expected_among_the_dead_letters(new_
     assert expected[1] == Expected(records[1], (), refusal=NOT_UTF8)
 
 
-def test_nothing_is_expected_of_no_records(audited: AuditedIndex) -> None:
-    assert audited.expected_lines.compute_expected([]) == []
-
-
-def test_many_records_are_expected_in_their_order(audited: AuditedIndex) -> None:
-    records = [record(offset, b"line %d" % offset) for offset in range(3_000)]
-    expected = audited.expected_lines.compute_expected(records)
-    assert [one.record for one in expected] == records
-    assert [line.text for line in lines_of(expected)] == [f"line {offset}" for offset in range(3_000)]
-
-
 def test_records_of_several_partitions_and_epochs_each_have_their_own_lines(audited: AuditedIndex) -> None:
     places = (Partition("logs", 1), Partition("logs", 0), Partition("other", 1))
     records = [record(offset, b"line %d" % offset, partition=places[offset % 3]) for offset in range(30)]
@@ -81,9 +70,3 @@ def test_records_of_several_partitions_and_epochs_each_have_their_own_lines(audi
     expected = audited.expected_lines.compute_expected(records)
     found = [(line.topic, line.epoch, line.partition, line.offset, line.text) for line in lines_of(expected)]
     assert found == [(one.topic, one.epoch, one.partition, one.offset, (one.value or b"").decode()) for one in records]
-
-
-def test_records_without_lines_among_others_shift_nothing(audited: AuditedIndex) -> None:
-    values = (b"", b"first", None, b"[]", b'[{"msg": "second"}, {"msg": "third"}]', b"\n", b"fourth")
-    expected = audited.expected_lines.compute_expected([record(offset, value) for offset, value in enumerate(values)])
-    assert [[line.text for line in one.lines] for one in expected] == [[], ["first"], [], [], ["second", "third"], [], ["fourth"]]

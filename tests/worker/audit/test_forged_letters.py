@@ -56,18 +56,6 @@ def test_a_sound_line_is_never_replaced(desk: Desk, audited: AuditedIndex, piece
     check_refused(desk, audited, OTHER_LINES)
 
 
-def test_a_line_at_another_time_is_another_line(desk: Desk, audited: AuditedIndex) -> None:
-    audited.index_records("disk full")
-    forge(desk, record(0, "disk full", time_ms=1))
-    check_refused(desk, audited, OTHER_LINES)
-
-
-def test_no_entry_is_added_to_a_record_that_the_letter_does_not_know(desk: Desk, audited: AuditedIndex) -> None:
-    audited.index_records("disk full")
-    forge(desk, record(0, TWO), [(1, 0)])
-    check_refused(desk, audited, OTHER_LINES)
-
-
 def test_a_line_with_a_missing_chunk_is_not_replaced_by_another_text(desk: Desk, audited: AuditedIndex) -> None:
     lines = lines_of(audited.index_records(LONG))
     audited.remove(lines[2])
@@ -92,16 +80,6 @@ def test_what_is_added_to_a_record_whose_blocks_say_otherwise_how_many_entries_i
     forge(desk, record(3, TWO), [(1, 0)])
     assert desk.work().done == 1
     assert [line._replace(entries=2) for line in audited.lines()] == [first, second]
-
-
-def test_a_record_that_was_stored_meanwhile_is_only_marked(desk: Desk, audited: AuditedIndex) -> None:
-    audited.index_records("disk full", TWO)
-    forge(desk, record(0, "disk full"))
-    forge(desk, record(1, TWO), [(1, 0)])
-    before = audited.snapshot()
-    check_held(desk.work(), letters=2)
-    assert audited.snapshot() == before
-    assert all(letter.is_replayed for letter in desk.letters)
 
 
 def test_lines_that_were_stored_with_other_settings_are_left_as_they_are(desk: Desk, audited: AuditedIndex) -> None:
@@ -134,17 +112,6 @@ def test_a_record_inside_a_stored_event_is_no_line_of_its_own(desk: Desk, audite
     before = audited.snapshot()
     check_held(desk.work())
     assert audited.snapshot() == before
-
-
-def test_the_letters_of_an_event_are_replayed_twice_without_a_change(desk: Desk, audited: AuditedIndex) -> None:
-    audited.expected_lines = audited.expected_lines_of(multiline=MultilineTable(start="java"))
-    for offset, text in enumerate(TRACE):
-        forge(desk, record(offset, text))
-    assert desk.work().done == 3
-    before = audited.snapshot()
-    desk.letters[:] = [letter._replace(is_replayed=False) for letter in desk.letters]
-    replayed = desk.work()
-    assert (replayed.done, replayed.lines, audited.snapshot()) == (3, 0, before)
 
 
 def test_an_event_does_not_cover_a_record_that_is_stored_by_itself(desk: Desk, audited: AuditedIndex) -> None:

@@ -67,12 +67,6 @@ def log(kafka: KafkaServer) -> Iterator[Log]:
         yield log
 
 
-def test_a_record_that_kafka_holds_comes_back_as_kafka_has_it(log: Log) -> None:
-    (found,) = log.find(log.record(500))
-    assert found.refusal == ""
-    assert found.record == log.record(500)._replace(time_ms=1_700_000_000_000, headers=(("own", b"header"),), leader_epoch=0)
-
-
 def test_a_letter_of_other_bytes_is_refused_and_its_neighbours_are_not(log: Log) -> None:
     found = log.find(log.record(500), log.record(501, b"nothing happened here"), log.record(501), log.record(502, b""))
     assert [one.refusal for one in found] == ["", OTHER_BYTES, "", OTHER_BYTES]

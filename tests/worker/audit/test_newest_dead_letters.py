@@ -97,12 +97,6 @@ def test_a_mark_counts_wherever_it_is_and_one_that_says_done_outlives_later_ones
     assert (found.replayed, found.by_reason.total()) == (2, 4_998)
 
 
-def test_a_mark_that_says_done_holds_also_where_a_later_one_was_read_long_before_it() -> None:
-    later = [letter(0, n, time_ms=n) for n in range(2, 3_000)]
-    records = [letter(0, 0, time_ms=0), mark(0, 1, 0), *later, mark(0, 3_000, 0, [ListedPiece(0, 0, "still refused")])]
-    assert Topic({0: records}).newest().replayed == 1
-
-
 def test_of_a_topic_that_is_too_long_the_newest_are_read_and_it_is_said() -> None:
     topic = Topic({0: [letter(0, n, time_ms=n) for n in range(9_000)]})
     found = topic.newest(limit=2, most_records=3_000)

@@ -1,15 +1,10 @@
 """Lines are stored outside the stream: templates before lines, embedded if missing, with faults assigned as the worker does."""
 
-from collections.abc import Sequence
-
 import pytest
 
 from consumers.rejection import Rejection
-from sinks.block import Block
 from sinks.line import Line
-from sinks.row import TemplateRow
-from sinks.sink import SinkBusy
-from tests.worker.audit.audited_index import AuditedIndex, lines_in, lines_of, record
+from tests.worker.audit.audited_index import AuditedIndex, lines_of, record
 from worker.audit.repair import RejectedLine, Repaired
 from worker.embedding.guarded_engine import EngineFailed
 
@@ -50,23 +45,6 @@ def test_the_engine_is_not_loaded_for_templates_that_are_stored(audited: Audited
     assert len(audited.engine.calls) == 1
 
 
-def test_templates_come_before_their_lines(audited: AuditedIndex) -> None:
-    seen: list[type] = []
-
-    def note(rows: Sequence[TemplateRow] | Sequence[Block]) -> None:
-        seen.append(type(rows[0]))
-
-    audited.sink.on_write = note
-    repair(audited, *lines(audited, "disk full"))
-    assert seen == [TemplateRow, Block]
-
-
-def test_templates_alone_are_repaired_without_lines(audited: AuditedIndex) -> None:
-    repaired = audited.repairer.repair_templates(lines(audited, "disk full", "login failed"))
-    assert (repaired.lines, repaired.templates) == (0, 2)
-    assert not audited.sink.blocks
-
-
 def test_a_text_that_fails_alone_is_refused_and_the_others_are_stored(audited: AuditedIndex) -> None:
     audited.engine.raises_on = {audited.words.encode(["poison"]).text(0).tolist()[1]}
     wanted = lines(audited, "disk full", "poison", "login failed")
@@ -84,14 +62,6 @@ def test_an_engine_that_is_broken_is_no_text_s_fault(audited: AuditedIndex) -> N
     with pytest.raises(EngineFailed):
         repair(audited, *lines(audited, "disk full"))
     assert not audited.sink.blocks
-
-
-def test_a_line_that_the_sink_refuses_alone_is_returned(audited: AuditedIndex) -> None:
-    wanted = lines(audited, *(f"disk {n} full" for n in range(120)))
-    audited.sink.rejects = lambda block: "disk 77 full" in {line.text for line in lines_in(block)}
-    repaired = repair(audited, *wanted)
-    assert (repaired.lines, len(audited.lines()), audited.window().copies) == (119, 119, 0)
-    assert [(one.line.offset, "told to reject" in one.rejection.reason) for one in repaired.rejected] == [(77, True)]
 
 
 def test_a_template_that_the_sink_refuses_leaves_none_of_its_lines(audited: AuditedIndex) -> None:
@@ -117,19 +87,3 @@ def test_where_lines_go_by_themselves_a_template_is_written_again_with_its_lines
     repaired = repair(audited, *lines(audited, "disk full", "login failed"))
     assert (repaired.lines, repaired.templates) == (2, 2)
     assert sum(map(len, audited.engine.calls)) == 2, "each text was embedded once"
-
-
-def test_a_busy_sink_is_waited_for(audited: AuditedIndex) -> None:
-    audited.sink.busy_calls = 3
-    repaired = repair(audited, *lines(audited, "disk full"))
-    assert repaired.lines == 1
-    assert len(audited.pauses_s) == 3
-    assert audited.said == ["the sink does not answer (the fake sink is told to be busy); trying again"]
-
-
-def test_patience_has_an_end(audited: AuditedIndex) -> None:
-    audited.sink.busy_calls = 1000
-    with pytest.raises(SinkBusy):
-        repair(audited, *lines(audited, "disk full"))
-    assert 10.0 <= sum(audited.pauses_s) < 16.0
-    audited.sink.busy_calls = 0

@@ -4,8 +4,7 @@ import pytest
 
 from consumers.decode.line_zones import DAY_MS
 from consumers.record import Header, Record
-from producers.envelope import DeadLetter, envelope
-from producers.lines import TooLarge
+from producers.envelope import envelope
 from tests.worker.audit.audited_index import MALFORMED_PIECES, dead_letter, read_back, record
 from worker.audit.stored_dead_letters import ALTERED, CUT, read_dead_letter
 
@@ -27,23 +26,6 @@ def test_pieces_come_back_with_their_reasons() -> None:
 def test_pieces_that_were_too_many_to_list_are_not_a_whole_record() -> None:
     letter = read_back(dead_letter(record(3, "x"), "r", [(n, 0, f"reason {n}" * 9) for n in range(5000)]))
     assert (letter.pieces, letter.unlisted_pieces, letter.is_whole) == ((), 5000, False)
-
-
-def test_headers_of_the_record_itself_are_not_taken_for_ours() -> None:
-    forged: tuple[Header, ...] = (
-        ("__connect.errors.topic", b"other"),
-        ("__connect.errors.offset", b"99"),
-        ("vectail.pieces", b'{"r": [[0, 0]]}'),
-        ("vectail.pieces.omitted", b"3"),
-    )
-    letter = read_back(dead_letter(record(3, "x")._replace(headers=forged), "undecodable: no", ()))
-    assert (letter.topic, letter.offset, letter.pieces, letter.is_whole) == ("logs", 3, (), True)
-
-
-def test_a_line_that_never_became_a_record_has_no_coordinates() -> None:
-    line = TooLarge(file="a.log", number=3, size_bytes=10, sha256="00", head=b"x")
-    letter = read_back(DeadLetter.too_large(line, topic="logs", time_ms=1))
-    assert (letter.partition, letter.offset, letter.stage) == (None, None, "feed")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import pytest
 from numpy.typing import NDArray
 
 from sinks.row import TemplateRow, template_id
-from sinks.sink import SinkBusy
 from tests.worker.audit.audited_index import AuditedIndex
 from worker.audit.vectors import VectorReport
 from worker.embedding.guarded_engine import EngineFailed
@@ -46,21 +45,6 @@ def turned(vector: NDArray[np.float32], cosine: float) -> NDArray[np.float32]:
     beside = axis(0) - vector[0] * vector
     beside /= np.linalg.norm(beside)
     return np.asarray(cosine * vector + np.sqrt(1 - cosine**2) * beside, np.float32)
-
-
-def test_the_model_s_own_vectors_are_right(stored: AuditedIndex) -> None:
-    before = stored.snapshot()
-    assert compare(stored, repair=True) == VectorReport(3, [])
-    assert stored.snapshot() == before
-    assert stored.sink.calls.count("upsert_templates") == 1, "the index's own"
-
-
-def test_a_forged_vector_is_told_with_its_template_and_cosine_and_left(stored: AuditedIndex) -> None:
-    right = forge(stored, "login failed", axis(7))
-    (wrong,) = compare(stored).wrong
-    assert (wrong.template, wrong.text, wrong.repaired) == (template_id("login failed"), "login failed", False)
-    assert wrong.cosine == pytest.approx(float(right[7]), abs=1e-6)
-    assert stored.sink.templates[wrong.template].vector.tolist() == axis(7).tolist()
 
 
 def test_a_repair_writes_the_model_s_vector_and_nothing_else(stored: AuditedIndex) -> None:
@@ -140,15 +124,3 @@ def test_a_sample_is_spread_over_all_ids_and_is_no_larger_than_asked(
     assert 90 <= report.templates <= 100
     assert {one[0] for one in asked} == set("0123456789abcdef")
     assert (min(asked) == min(audited.sink.templates)) is (shift == 0), "it begins elsewhere"
-
-
-def test_of_few_templates_all_are_compared(audited: AuditedIndex) -> None:
-    audited.index_records(*MANY)
-    assert compare(audited, len(MANY)).templates == len(MANY)
-
-
-def test_a_sink_that_stays_busy_ends_it(stored: AuditedIndex) -> None:
-    stored.sink.busy_calls = 1_000
-    with pytest.raises(SinkBusy):
-        compare(stored)
-    stored.sink.busy_calls = 0

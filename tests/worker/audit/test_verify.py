@@ -1,7 +1,6 @@
 """Ranges are verified in windows: no offset is skipped, repaired windows are compared again, and the report is bounded."""
 
 import gzip
-import json
 import math
 from collections import Counter
 from typing import Any
@@ -11,10 +10,9 @@ import pytest
 from consumers.rejection import Rejection
 from sinks.line import Line
 from sinks.sink import SinkBroken, SinkBusy
-from tests.worker.audit.audited_index import MASKS, NARROW, AuditedIndex, lines_in, lines_of, record
+from tests.worker.audit.audited_index import MASKS, NARROW, AuditedIndex, lines_in, lines_of
 from tests.world import block
 from tests.world import run as run_id
-from worker.audit.dead_letter_index import Excused, key_of
 from worker.audit.verify import ReadBounds
 from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
 
@@ -159,12 +157,6 @@ def test_what_comes_back_again_and_again_is_left(audited: AuditedIndex) -> None:
     assert report.is_complete, "when it was last looked at, it was gone"
 
 
-def test_a_window_without_repairs_is_not_looked_at_again(audited: AuditedIndex) -> None:
-    audited.index_records(*LINES)
-    assert audited.verify(repair=True).is_complete
-    assert audited.pauses_s == []
-
-
 def test_inner_blocks_go_with_the_one_that_stands_for_them(audited: AuditedIndex) -> None:
     lines = lines_of(audited.index_records(*LINES))
     audited.sink.blocks.clear()
@@ -200,15 +192,6 @@ def test_damaged_blocks_are_reported_once_however_many_windows_they_overlap(audi
     assert audited.lines() == lines
 
 
-def test_copies_are_counted_and_are_no_problem(audited: AuditedIndex) -> None:
-    lines = lines_of(audited.index_records(*LINES, LONG))
-    audited.store(*lines[3:9], *lines[46:48], run=2)
-    before = audited.snapshot()
-    report = audited.verify(repair=True)
-    assert (report.is_complete, report.problems.total(), report.counts.copies) == (True, 0, 8)
-    assert audited.snapshot() == before
-
-
 @pytest.mark.parametrize("column", ["text", "template_text", "level"])
 def test_an_older_copy_that_differs_is_left_over_because_a_search_finds_it(audited: AuditedIndex, column: str) -> None:
     lines = lines_of(audited.index_records(*LINES))
@@ -219,23 +202,6 @@ def test_an_older_copy_that_differs_is_left_over_because_a_search_finds_it(audit
     assert report.reported["left_over"][0].finding[:5] == ("left_over", 5, 0, 0, str(stale))
     assert audited.lines() == lines
     assert stale not in audited.sink.blocks
-
-
-def test_a_line_whose_labels_were_stored_without_redaction_is_found_and_redacted(audited: AuditedIndex) -> None:
-    audited.index_records(json.dumps({"message": "started", "service": "anna@example.org", "level": "info"}))
-    (reported,) = audited.verify(repair=True, expected_lines=audited.expected_lines_of(redact=["email"])).reported["changed"]
-    assert reported.finding.detail == "differs in service"
-    (block_,) = audited.sink.blocks.values()
-    assert [line.service for line in lines_in(block_)] == ["<email>"]
-
-
-def test_a_finding_says_where_it_is(audited: AuditedIndex) -> None:
-    lines = lines_of(audited.index_records(*LINES))
-    audited.change(lines[20], text="tampered")
-    (reported,) = audited.verify().reported["changed"]
-    assert (reported.place.topic, reported.place.partition, reported.place.epoch) == ("logs", 0, "e1")
-    assert reported.finding[:5] == ("changed", 20, 0, 0, lines[20].id)
-    assert not reported.repaired
 
 
 @pytest.mark.parametrize("offset", [5, 17, 39, 60], ids=["before the first", "between two", "behind the last", "at the end"])
@@ -260,36 +226,11 @@ def test_a_range_without_any_record_is_looked_at(audited: AuditedIndex) -> None:
     assert audited.lines() == lines
 
 
-def test_nothing_outside_of_the_range_is_reported_or_repaired(audited: AuditedIndex) -> None:
-    lines = lines_of(audited.index_records(*LINES))
-    audited.remove(*(lines[offset] for offset in (9, 10, 29, 30)))
-    report = audited.verify(first=10, end=30, repair=True)
-    assert report.problems == {"gap": 2}
-    assert {line.offset for line in lines} - {line.offset for line in audited.lines()} == {9, 30}
-
-
-def test_large_records_make_narrower_windows(audited: AuditedIndex) -> None:
-    audited.index_records(*["a line of fifty-one bytes, which is too many of them"] * 6)
-    audited.sink.calls.clear()
-    assert audited.verify(bounds=ReadBounds(window_bytes=50)).is_complete
-    assert audited.sink.calls.count("find_blocks") == 6
-
-
 def test_what_is_in_a_compressed_value_counts_towards_the_window(audited: AuditedIndex) -> None:
     audited.index_records(*[gzip.compress(f"line {place} {'x' * 5_000}".encode(), mtime=0) for place in range(6)])
     audited.sink.calls.clear()
     assert audited.verify(bounds=ReadBounds(window_bytes=10_000)).is_complete
     assert audited.sink.calls.count("find_blocks") == 3
-
-
-def test_a_line_of_another_epoch_is_left_alone(audited: AuditedIndex) -> None:
-    (line,) = lines_of(audited.index_records("disk full"))
-    old = line_of_epoch("e0", line)
-    audited.store(old, run=3)
-    audited.change(line, text="tampered")
-    assert audited.verify(repair=True).is_complete
-    assert audited.lines() == [old, line]
-    assert audited.verify().counts.other_epoch_lines == 1
 
 
 def test_another_chunk_size_leaves_chunks_over_and_they_are_removed(audited: AuditedIndex) -> None:
@@ -354,21 +295,6 @@ def test_findings_are_counted_beyond_those_that_are_kept(audited: AuditedIndex) 
     assert report.reported["gap"][0].finding.write == (), "what is kept is small"
 
 
-def test_figures_are_shown_after_each_window(audited: AuditedIndex) -> None:
-    audited.index_records(*LINES)
-    shown: list[int] = []
-    audited.verify(show=lambda report: shown.append(report.records))
-    assert shown == [7, 14, 21, 28, 35, 42, 45]
-
-
-def test_dead_letters_and_tombstones_need_no_lines(audited: AuditedIndex) -> None:
-    expected = audited.index_records("disk full", None, "", "login failed")
-    audited.remove(*expected[3].lines)
-    audited.dead_letters[key_of(audited.records[3])] = Excused(None)
-    report = audited.verify()
-    assert (report.is_complete, report.counts.dead_lettered_pieces, report.counts.sound_lines) == (True, 1, 1)
-
-
 def test_a_sink_that_is_busy_for_a_moment_is_waited_for_and_one_that_stays_so_is_not(audited: AuditedIndex) -> None:
     audited.index_records("disk full")
     audited.sink.busy_calls = 2
@@ -391,9 +317,3 @@ def test_templates_beyond_those_that_are_remembered_are_asked_for_again(audited:
     audited.sink.calls.clear()
     assert audited.verify(bounds=NARROW._replace(present_templates=remembered)).is_complete
     assert audited.sink.calls.count("stored_templates") == questions
-
-
-def test_a_record_without_a_time_is_judged_like_any_other(audited: AuditedIndex) -> None:
-    audited.records = [record(0, "disk full", time_ms=0)]
-    assert audited.verify().problems == {"gap": 1}
-    assert audited.verify(repair=True).is_complete

@@ -8,7 +8,7 @@ from sinks.arrow import null_column
 from sinks.block import Lines
 from sinks.build import build
 from sinks.lines import lines_of as columns_of
-from tests.worker.audit.audited_index import MASKS, PLACE, AuditedIndex, lines_of, record
+from tests.worker.audit.audited_index import MASKS, PLACE, AuditedIndex, lines_of
 from tests.world import run as run_id
 from worker.audit.compare import LineCounts
 from worker.audit.verify import ReadBounds
@@ -102,18 +102,3 @@ def test_a_line_that_came_in_pieces_is_never_cut_by_a_window(audited: AuditedInd
     assert [[line.text for line in one.lines] for one in expected[:5]] == [["before"], ["disk very full"], [], [], ["before"]]
     report = audited.verify(bounds=ReadBounds(window_records=records))
     assert (report.is_complete, report.records, report.counts.sound_lines) == (True, 20, 10)
-
-
-@pytest.mark.parametrize("first", range(1, 5))
-def test_a_range_that_begins_within_a_line_begins_behind_it(audited: AuditedIndex, first: int) -> None:
-    audited.index_records("before", *LINE, "after")
-    report = audited.verify(first=first)
-    assert (report.is_complete, report.records) == (True, 4 if first == 1 else 1)
-
-
-def test_records_of_several_partitions_join_with_their_own(joining: AuditedIndex) -> None:
-    values = [line for line in EVENT for _ in range(2)]
-    records = [record(place // 2, value)._replace(partition=place % 2) for place, value in enumerate(values)]
-    expected = joining.expected_lines.compute_expected(records)
-    assert [len(one.lines) for one in expected] == [2, 2, 0, 0, 0, 0]
-    assert [one.record for one in expected] == records

@@ -13,6 +13,7 @@ from sinks.line import Line
 from sinks.lines import all_lines, lines_of
 from tests.consumers.records import record
 from tests.worker.letters import Letters
+from tests.world import line, offsets
 from worker.messages import LineBatch
 
 LOGS = Partition("logs", 0)
@@ -31,7 +32,7 @@ class LineBatches:
 
     def __call__(self, templates: Iterable[str], partition: Partition = LOGS) -> LineBatch:
         lines = [_line(next(self._numbers), partition, template) for template in templates]
-        return LineBatch(self._assignments[partition], np.array([line.offset for line in lines]), lines_of(lines))
+        return LineBatch(self._assignments[partition], np.array(offsets(lines)), lines_of(lines))
 
 
 def numbers_of(*batches: LineBatch) -> list[int]:
@@ -39,10 +40,10 @@ def numbers_of(*batches: LineBatch) -> list[int]:
     numbers: list[int] = []
     for batch in batches:
         partition = batch.assignment.partition
-        for arrival, line in zip(
+        for arrival, one in zip(
             batch.arrival.tolist(), all_lines(BlockPlace(partition.topic, "e90c", partition.partition), batch.lines), strict=True
         ):
-            assert line == _line(arrival, partition, line.template_text)
+            assert one == _line(arrival, partition, one.template_text)
             numbers.append(arrival)
     return numbers
 
@@ -56,15 +57,12 @@ def _assignment(partition: Partition) -> PartitionLedger:
 
 
 def _line(number: int, partition: Partition, template: str) -> Line:
-    return Line(
-        partition.topic,
-        "e90c",
-        partition.partition,
+    return line(
         number,
+        topic=partition.topic,
+        epoch="e90c",
+        partition=partition.partition,
         sub=number % 3,
-        chunk=0,
-        chunks=1,
-        text=f"line {number}",
         template_text=template,
         time=number + 1,
         kafka_time=number + 2,

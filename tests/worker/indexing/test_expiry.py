@@ -128,21 +128,6 @@ def test_what_was_stored_while_the_clock_was_wrong_stays_when_it_is_set_right(
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("error_s", [12 * DAY_S, -12 * DAY_S])
-def test_a_worker_that_starts_with_a_wrong_clock_drops_nothing_of_what_is_there(machine: Machine, error_s: float) -> None:
-    machine.store(5)
-    machine.run(DAY_S)
-    machine.error_s = error_s
-    machine.restart(60.0)
-    machine.store()
-    assert machine.run(3 * MINUTE_S) == 6
-    machine.error_s = 0.0
-    machine.restart(60.0)
-    assert machine.run(3 * MINUTE_S) == 6
-    assert machine.run(8 * DAY_S) == 0
-
-
-@pytest.mark.process
 def test_pauses_count_unless_they_are_so_long_that_the_clock_may_be_wrong(machine: Machine) -> None:
     machine.store()
     assert machine.run(6.5 * DAY_S) == 1
@@ -153,14 +138,6 @@ def test_pauses_count_unless_they_are_so_long_that_the_clock_may_be_wrong(machin
     machine.restart(30 * DAY_S)
     assert machine.run(MINUTE_S) == 1
     assert machine.said[1].startswith("the clock is 30 days after the last time that this index knows of;")
-
-
-@pytest.mark.process
-def test_an_index_of_an_earlier_version_goes_on_by_its_dates(machine: Machine) -> None:
-    """Its blocks are dated by the wall clock, and it bears no mark."""
-    machine.sink.write_blocks([dated(block([line(days)], first=days), round(1000 * (TODAY_S - days * DAY_S))) for days in range(10)])
-    machine.restart()
-    assert machine.run(MINUTE_S) == 8
 
 
 def test_how_many_blocks_were_dropped_is_said_once_an_hour(chain: Chain) -> None:

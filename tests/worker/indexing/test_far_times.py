@@ -1,6 +1,7 @@
-"""A record whose Kafka time cannot be true harms no line but its own, and not even that one: the time when it is read stands for it."""
+"""A record whose Kafka time cannot be true harms no line but its own, and not even that one: the time when it is read stands for it.
 
-from typing import Any
+What such a time does to counts and exports of an older index is in `tests/worker/querying`.
+"""
 
 import pytest
 
@@ -22,11 +23,6 @@ def feed(chain: Chain, *times_ms: int) -> None:
     chain.run()
 
 
-def asked(chain: Chain, request: dict[str, Any]) -> dict[str, Any]:
-    chain.ask(request)
-    return chain.answer()[-1]
-
-
 @pytest.mark.parametrize("far_ms", FAR_MS)
 def test_its_line_has_the_time_when_it_was_read_and_kafkas_beside_it(chain: Chain, far_ms: int) -> None:
     feed(chain, NOW_MS - 5_000, far_ms, NOW_MS + DAY_MS)
@@ -35,22 +31,3 @@ def test_its_line_has_the_time_when_it_was_read_and_kafkas_beside_it(chain: Chai
         (1, NOW_MS, far_ms),
         (2, NOW_MS + DAY_MS, NOW_MS + DAY_MS),
     ]
-
-
-@pytest.mark.parametrize("far_ms", FAR_MS)
-def test_a_histogram_stays_as_fine_and_an_export_goes_on_to_its_end(chain: Chain, far_ms: int) -> None:
-    feed(chain, *(NOW_MS - 10_000 * n for n in range(60)))
-    volume = {"as": "counts", "by": ["time"], "buckets": 24}
-    before = asked(chain, volume)
-    feed(chain, far_ms)
-    after = asked(chain, volume)
-    assert after["bucket_ms"] == before["bucket_ms"]
-    assert [one["time"] for one in after["counts"]] == [one["time"] for one in before["counts"]]
-    assert sum(one["lines"] for one in after["counts"]) == 61
-    question: dict[str, Any] | None = {"as": "export", "k": 7}
-    offsets: list[int] = []
-    while question is not None:
-        answer = asked(chain, question)
-        offsets += [one["offset"] for one in answer["lines"]]
-        question = answer["next"]
-    assert sorted(offsets) == list(range(61))

@@ -41,37 +41,9 @@ def test_the_first_of_a_template_begins_its_flight_and_the_others_wait_in_it(fli
     assert numbers_of(*flights.land([landing("b")])) == [1]
 
 
-def test_flights_begin_in_the_order_of_their_first_lines(flights: Flights, batches: LineBatches) -> None:
-    whole = batches("aabcb")
-    assert flights.join([whole.take(np.array([3, 0, 4])), batches("b")]).mine == [C, A, B]
-
-
 def test_a_template_is_of_the_topic_whose_line_wanted_it_first(flights: Flights, batches: LineBatches) -> None:
     joined = flights.join([batches("a"), batches("ab", OTHER), batches("bc")])
     assert (joined.mine, joined.topics) == ([A, B, C], ["logs", "other", "logs"])
-
-
-def test_a_landed_template_is_known(flights: Flights, batches: LineBatches) -> None:
-    flights.join([batches("a")])
-    flights.land([landing("a")])
-    known = batches("aa")
-    joined = flights.join([known])
-    assert (joined.mine, joined.rejected) == ([], [])
-    assert [batch is known for batch in joined.known] == [True], "nothing is copied"
-
-
-def test_lines_of_known_templates_go_on_while_others_of_their_batch_wait(flights: Flights, batches: LineBatches) -> None:
-    flights.join([batches("a")])
-    flights.land([landing("a")])
-    joined = flights.join([batches("abab")])
-    assert (numbers_of(*joined.known), joined.mine) == ([1, 3], [B])
-    assert numbers_of(*flights.land([landing("b")])) == [2, 4]
-
-
-def test_lines_of_several_partitions_wait_together_and_come_back_apart(flights: Flights, batches: LineBatches) -> None:
-    assert flights.join([batches("ab"), batches("ba", OTHER)]).mine == [A, B]
-    freed = flights.land([landing("a")])
-    assert [(batch.assignment.partition, numbers_of(batch)) for batch in freed] == [(LOGS, [0]), (OTHER, [3])]
 
 
 def test_landing_twice_hands_nothing_out_twice(flights: Flights, batches: LineBatches) -> None:
@@ -88,12 +60,6 @@ def test_a_failed_flight_gives_back_its_lines_and_remembers_why(flights: Flights
     assert (joined.known, joined.mine) == ([], [])
     assert [(numbers_of(batch), why) for batch, why in joined.rejected] == [([4, 5], rejection("not finite"))]
     assert flights.fail(A[0], rejection("not finite")) == []
-
-
-def test_a_rejected_template_does_not_touch_others(flights: Flights, batches: LineBatches) -> None:
-    flights.join([batches("ab")])
-    flights.fail(A[0], rejection("bad"))
-    assert numbers_of(*flights.land([landing("b")])) == [1]
 
 
 def test_rejected_lines_are_rejected_one_by_one() -> None:
@@ -135,26 +101,6 @@ def test_lines_that_are_left_hold_little_of_the_memory_of_those_that_came_with_t
     assert (parked.count(7), numbers_of(parked.release([7]))) == (4, [7, 15, 23, 31])
 
 
-def test_known_templates_are_bounded_and_the_oldest_goes_first(batches: LineBatches) -> None:
-    flights = Flights(most_known=2)
-    for template in "abc":
-        flights.join([batches(template)])
-        flights.land([landing(template)])
-    joined = flights.join([batches("abc")])
-    assert joined.mine == [A]
-    assert [batch.lines.template.values for batch in joined.known] == [("b", "c")]
-
-
-def test_rejected_templates_are_bounded_and_the_oldest_goes_first(batches: LineBatches) -> None:
-    flights = Flights(most_rejected=2)
-    for template in "abc":
-        flights.join([batches(template)])
-        flights.fail(template_id(template), rejection(f"because {template}"))
-    joined = flights.join([batches("abc")])
-    assert joined.mine == [A]
-    assert [why.reason for _, why in joined.rejected] == ["because b", "because c"]
-
-
 def test_a_template_is_known_no_longer_than_it_may_be(batches: LineBatches) -> None:
     now_s = 100.0
     flights = Flights(keep_s=lambda: 60.0, clock=lambda: now_s)
@@ -165,6 +111,7 @@ def test_a_template_is_known_no_longer_than_it_may_be(batches: LineBatches) -> N
     assert not flights.are_new(["a"]).any()
     now_s = 160.1
     assert flights.are_new(["a"]).all()
+    assert flights.sample_known(1) == []
     assert flights.join([batches("aa")]) == ([], [A], [], ["logs"])
     assert numbers_of(*flights.land([landing("a", source="memory")])) == [2, 3]
     assert len(flights.join([batches("a")]).known) == 1
@@ -182,58 +129,6 @@ def test_a_shorter_time_holds_for_what_is_known_already(batches: LineBatches) ->
     assert flights.join([batches("a")]).mine == [A]
 
 
-def test_a_template_is_new_when_it_would_begin_a_flight(flights: Flights, batches: LineBatches) -> None:
-    flights.join([batches("abc")])
-    flights.land([landing("a")])
-    flights.fail(B[0], rejection("bad"))
-    assert flights.are_new(["a", "b", "c", "d", "e"]).tolist() == [False, False, False, True, True]
-    assert flights.are_new(["d"]).tolist() == [True], "asking begins nothing"
-    assert flights.are_new([]).tolist() == []
-
-
-def test_known_templates_are_looked_up_in_turn(batches: LineBatches) -> None:
-    now_s = 100.0
-    flights = Flights(keep_s=lambda: 60.0, clock=lambda: now_s)
-    assert flights.sample_known(3) == []
-    for template in "abcd":
-        flights.join([batches(template)])
-        flights.land([landing(template)])
-        now_s += 10.0
-    looked_up = flights.sample_known(3) + flights.sample_known(3)
-    assert (len(looked_up), set(looked_up)) == (6, set(map(template_id, "abcd")))
-    now_s = 165.0
-    assert set(flights.sample_known(10)) == set(map(template_id, "bcd")), "of those that are known still"
-
-
-def test_what_is_forgotten_is_written_again_and_what_waits_or_failed_stays_so(flights: Flights, batches: LineBatches) -> None:
-    flights.join([batches("aef")])
-    flights.land([landing("a")])
-    flights.fail(template_id("f"), rejection("bad"))
-    flights.forget_all()
-    assert flights.sample_known(10) == []
-    joined = flights.join([batches("aef")])
-    assert (joined.known, joined.mine, len(joined.rejected)) == ([], [A], 1)
-    assert sorted(numbers_of(*flights.land([landing("e"), landing("a")]))) == [1, 3, 4]
-    assert len(flights.join([batches("a")]).known) == 1
-
-
-@pytest.mark.parametrize(("source", "saved"), [("engine", 2 * 7), ("redis", 3 * 7)], ids=["computed", "found"])
-def test_tokens_that_were_not_embedded_again_are_saved(flights: Flights, batches: LineBatches, source: Source, saved: int) -> None:
-    flights.join([batches("aaa")])
-    flights.land([landing("a", tokens=7, source=source)])
-    assert flights.total().tokens_saved == saved
-    assert flights.total().tokens_embedded == 3 * 7 - saved
-    flights.join([batches("a")])
-    assert flights.total().tokens_saved == saved + 7
-
-
-def test_nothing_is_saved_by_a_template_that_failed(flights: Flights, batches: LineBatches) -> None:
-    flights.join([batches("aa")])
-    flights.fail(A[0], rejection("bad"))
-    flights.join([batches("a")])
-    assert (flights.total().tokens_saved, flights.total().rejected, flights.total().collapsed) == (0, 3, 0)
-
-
 def test_every_line_is_counted_by_what_became_of_it(flights: Flights, batches: LineBatches) -> None:
     flights.join([batches("aab")])
     flights.land([landing("a"), landing("b", source="index")])
@@ -242,14 +137,3 @@ def test_every_line_is_counted_by_what_became_of_it(flights: Flights, batches: L
     assert (total.chunks, total.known, total.collapsed, int(total.distinct)) == (6, 3, 1, 2)
     assert total.sources == {"engine": 1, "index": 1}
     assert total.facts()["from_index"] == 1
-
-
-def test_each_topic_has_its_own_figures(flights: Flights, batches: LineBatches) -> None:
-    flights.join([batches("a"), batches("aa", OTHER)])
-    flights.land([landing("a", tokens=7)])
-    savings = flights.savings()
-    assert {topic: (one.chunks, one.collapsed, one.tokens_embedded, one.tokens_saved) for topic, one in savings.items()} == {
-        "logs": (1, 0, 7, 0),
-        "other": (2, 2, 0, 14),
-    }
-    assert int(flights.total().distinct) == 1

@@ -291,9 +291,3 @@ def test_a_tail_forgets_what_can_never_be_merged() -> None:
     add(tail, one_line(5), QUIET_S)
     tail.plan(RULES, 2 * QUIET_S)
     assert len(tail) == 1, "block 3 stands alone between two large ones for ever"
-
-
-@pytest.mark.parametrize("sizes", [(512, 512), (1, 1), (5, 4)])
-def test_two_of_one_size_are_merged_when_it_is_quiet(sizes: tuple[int, ...]) -> None:
-    expected = [list(sizes)] if max(sizes) * 2 <= sum(sizes) else []
-    assert sizes_of(plan_stretch(of_sizes(*sizes), RULES, is_quiet=True)) == expected

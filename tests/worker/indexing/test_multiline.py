@@ -44,23 +44,6 @@ def test_records_of_one_event_are_one_entry_and_are_committed_together(joining: 
     assert joining.ledger.tally["indexed"] == 6
 
 
-def test_the_first_line_and_its_trace_have_templates_of_their_own(joining: Chain) -> None:
-    joining.feed(*EVENT, "after")
-    joining.run()
-    first, *others = joining.lines()
-    assert first.template_text == "disk full"
-    assert [(line.chunk, line.chunks) for line in (first, *others)] == [(i, 1 + len(others)) for i in range(1 + len(others))]
-    assert "".join(line.text or "" for line in others) == "\n" + "\n".join(EVENT[1:])
-
-
-def test_an_event_may_arrive_in_any_number_of_batches(joining: Chain) -> None:
-    for line in (*EVENT, "after", "later"):
-        joining.feed(line)
-        joining.run()
-    assert entries(joining) == [(0, 4, "\n".join(EVENT)), (4, 1, "after")]
-    assert joining.committable() == 5
-
-
 def test_no_commit_passes_an_open_event_and_nothing_waits_for_it(joining: Chain) -> None:
     joining.feed("before", *EVENT[:2])
     joining.run()
@@ -82,19 +65,6 @@ def test_the_records_of_an_open_event_are_given_back_when_its_assignment_ends(jo
     joining.prepare.step([])
     assert (joining.ledger.open_records, joining.ledger.open_bytes) == (0, 0)
     assert joining.ledger.tally["abandoned"] == 2
-
-
-def test_a_replay_finds_the_stored_events_and_writes_nothing(joining: Chain, new_chain: NewChain) -> None:
-    joining.feed("before", *EVENT, "after", "later")
-    joining.run()
-    again = restarted(joining, new_chain, multiline=JAVA)
-    blocks = len(again.sink.blocks)
-    for line in ("before", *EVENT, "after", "later"):
-        again.feed(line)
-        again.run()
-    assert len(again.sink.blocks) == blocks
-    assert again.committable() == joining.committable() == 6
-    assert again.embedded_texts() == 0
 
 
 def test_an_event_that_is_open_keeps_what_was_read_back_of_it(joining: Chain, new_chain: NewChain) -> None:

@@ -123,15 +123,6 @@ def test_the_chunks_of_a_line_say_how_it_was_cut() -> None:
     assert [(line.text, line.chunks, line.cut, line.service) for line in (before, after)] == [("before", 1, 0, ""), ("after", 1, 0, "")]
 
 
-def test_two_lines_that_are_neighbours_are_cut_each_for_itself() -> None:
-    texts = ("one two three four five six seven", "eight nine ten eleven twelve thirteen")
-    lines = stored(Entry(texts[0]), Entry(texts[1], 1), max_tokens=6)
-    for offset, text in zip((70, 80), texts, strict=True):
-        own = [line for line in lines if line.offset == offset]
-        assert "".join(line.text or "" for line in own) == text
-        assert {line.cut for line in own} == {cut_of([line.text or "" for line in own])}
-
-
 def test_nothing_is_stored_of_an_entry_with_too_many_chunks() -> None:
     entries = [Entry("first", service="a"), Entry(" ".join(["word"] * 200), 1, service="b"), Entry("last", 2, service="c")]
     assert split(*entries, max_tokens=7).cut.too_long.tolist() == [1]
@@ -164,11 +155,6 @@ def test_services_that_are_alike_once_they_are_cut_are_one() -> None:
     assert [line.service for line in lines] == ["s" * SERVICE_BYTES] * 3
 
 
-def test_secrets_are_stored_neither_of_a_text_nor_of_its_template_nor_of_a_service() -> None:
-    (line,) = stored(Entry("mail from ann@example.org", service="ann@example.org"), redact=["email"])
-    assert not any("ann" in text for text in (line.text or "", line.template_text, line.service))
-
-
 def test_secrets_are_counted_in_every_entry() -> None:
     redactor = Redactor(["email"])
     entries = [Entry("mail from ann@example.org", 0, service="ann@example.org"), *[Entry("mail", 1, service="ann@example.org")] * 2]
@@ -192,12 +178,6 @@ def test_a_trace_is_stored_behind_its_text_with_templates_of_its_own() -> None:
         (80, 0, 1, "other", "other"),
     ]
     assert lines[0].cut == lines[1].cut == cut_of(["Disk full", "\nAt x"])
-
-
-def test_an_entry_of_several_records_says_so() -> None:
-    entries = entries_of(Entry("a", 0), Entry("b", 2))._replace(records=np.array([2, 1], np.int32))
-    lines = lines_of_pieces(split_entries(entries, redactor=Redactor([]), chunker=chunker_of()), OFFSETS, KAFKA_TIMES)
-    assert lines.records.tolist() == [2, 1]
 
 
 def test_secrets_are_stored_neither_of_a_trace_nor_of_a_field() -> None:

@@ -50,24 +50,6 @@ def test_a_new_line_goes_to_the_engine_as_token_ids(chain: Chain) -> None:
     assert taken(chain) == (0, 0)
 
 
-def test_the_same_line_many_times_in_one_list_is_embedded_once(chain: Chain) -> None:
-    chain.feed(*["disk full"] * 50)
-    assert taken(chain) == (1, 0)
-    chain.run()
-    assert chain.embedded_texts() == 1
-    assert chain.stored() == [(offset, "disk full") for offset in range(50)]
-    assert chain.committable() == 50
-    assert chain.flights.total().tokens_saved == 49 * chain.tokens("disk full")
-
-
-def test_lines_that_differ_in_what_is_masked_are_one_template(chain: Chain) -> None:
-    chain.feed("took 12 ms", "took 999 ms")
-    chain.feed("took 3 ms")
-    chain.run()
-    assert chain.stored() == [(0, "took 12 ms"), (1, "took 999 ms"), (2, "took 3 ms")]
-    assert (chain.embedded_texts(), len(chain.sink.templates)) == (1, 1)
-
-
 def test_a_known_template_goes_past_the_engine(chain: Chain) -> None:
     chain.feed("disk full")
     chain.run()
@@ -140,14 +122,6 @@ def test_a_template_is_written_again_before_its_row_is_removed(new_chain: NewCha
     assert chain.committable() == 3
 
 
-def test_the_sink_is_asked_only_for_templates_that_are_nowhere_nearer(chain: Chain) -> None:
-    chain.feed("disk full")
-    chain.run()
-    chain.sink.calls.clear()
-    chain.feed("disk full")
-    assert chain.sink.calls == []
-
-
 def test_while_the_sink_cannot_be_asked_templates_are_embedded(chain: Chain) -> None:
     chain.sink.templates.clear()
     chain.sink.busy_calls = 1
@@ -155,18 +129,6 @@ def test_while_the_sink_cannot_be_asked_templates_are_embedded(chain: Chain) -> 
     assert taken(chain) == (1, 0)
     chain.run()
     assert chain.committable() == 1
-
-
-def test_a_rejected_templates_later_lines_never_reach_the_engine(chain: Chain) -> None:
-    chain.engine.nan_on = {chain.id_of("poison")}
-    chain.feed("poison", "poison")
-    chain.run()
-    calls = len(chain.engine.calls)
-    chain.feed("poison")
-    assert taken(chain) == (0, 0)
-    assert len(chain.engine.calls) == calls
-    assert chain.letters.offsets() == [0, 1, 2]
-    assert chain.committable() == 3
 
 
 @pytest.mark.parametrize(("value", "outcome"), [(None, "dropped:tombstone"), ("", "dropped:empty"), ("\r\n", "dropped:empty")])
@@ -215,25 +177,6 @@ def test_good_records_of_another_topic_reset_nothing(new_chain: NewChain) -> Non
         chain.prepare.step(receipts)
     assert len(chain.letters.posted) == 2 + 4 + 1
     assert taken(chain) == (0, 0)
-
-
-def test_an_undecodable_record_is_one_dead_letter_and_its_neighbours_are_stored(new_chain: NewChain) -> None:
-    chain = new_chain(strict=True)
-    chain.feed("before", b"\xff", "after")
-    chain.run()
-    assert chain.stored() == [(0, "before"), (2, "after")]
-    assert [(claim.record.offset, first.reason, pieces) for claim, first, pieces in chain.letters.posted] == [
-        (1, "undecodable: not valid UTF-8", [])
-    ]
-    assert chain.committable() == 3
-
-
-def test_too_many_undecodable_records_in_a_row_stop_the_service(new_chain: NewChain) -> None:
-    chain = new_chain(strict=True, most_undecodable=3)
-    chain.feed(b"\xff", b"\xff", b"\xff", "a good one", b"\xff", b"\xff", b"\xff")
-    with pytest.raises(LimitReached, match="4 undecodable records of topic logs in a row"):
-        chain.feed(b"\xff", "never reached")
-    assert len(chain.letters.posted) == 7
 
 
 def test_empty_records_do_not_count_as_good_ones(new_chain: NewChain) -> None:
@@ -301,15 +244,3 @@ def test_a_long_line_becomes_chunks_and_settles_with_the_last_of_them(chain: Cha
     assert [(row.chunk, row.chunks) for row in rows] == [(number, len(rows)) for number in range(len(rows))]
     assert "".join(row.text or "" for row in rows) == line
     assert chain.committable() == 1
-
-
-def test_a_document_prefix_is_embedded_and_part_of_the_cache_key_but_of_nothing_that_is_stored(new_chain: NewChain) -> None:
-    chain = new_chain(prefix="passage: ")
-    chain.feed("disk full")
-    encoded = chain.embed_lane.take(10)
-    assert encoded is not None
-    assert isinstance(encoded[0], EncodedTemplate)
-    assert encoded[0].ids.tolist() == chain.words.encode(["passage: disk full"]).text(0).tolist()
-    assert encoded[0].key == chain.key("disk full") == new_chain().key("passage: disk full")
-    assert encoded[0].template == new_chain().template("disk full")
-    assert encoded[0].text == "disk full"

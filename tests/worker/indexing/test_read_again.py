@@ -135,15 +135,6 @@ def test_a_record_with_another_number_of_entries_has_only_those(new_chain: NewCh
     assert entries(again) == [*((0, 1, text) for text in now), (1, 1, "after")]
 
 
-def test_a_record_that_is_stored_exactly_so_is_not_written_again(new_chain: NewChain, sink: FakeSink) -> None:
-    values = ['[{"message": "one"}, {"message": "two"}]', "after"]
-    take(new_chain(sink=sink), values)
-    again = new_chain(sink=sink)
-    take(again, values)
-    assert again.resume.tally.skipped_lines == 3
-    assert again.store_step.tally.blocks == 0
-
-
 def test_an_event_that_is_stored_exactly_so_is_not_written_again(new_chain: NewChain, sink: FakeSink) -> None:
     take(new_chain(sink=sink, multiline=JAVA), [*EVENT, *AFTER])
     again = new_chain(sink=sink, multiline=JAVA)
@@ -178,13 +169,6 @@ def test_a_record_that_a_rule_drops_now_is_shown_as_it_was(new_chain: NewChain, 
     again = new_chain(sink=sink, multiline=JAVA, drop=[DropTable(name="errors", pattern="request failed")])
     take(again, [*EVENT, *AFTER])
     assert entries(again) == [JOINED, (4, 1, AFTER[0])]
-
-
-def test_nothing_is_written_for_records_that_hold_nothing_and_held_nothing(new_chain: NewChain, sink: FakeSink) -> None:
-    take(new_chain(sink=sink), ["before", "", "after"])
-    again = new_chain(sink=sink)
-    take(again, ["before", "", "after"])
-    assert again.store_step.tally.blocks == 0
 
 
 def test_what_the_sink_refuses_now_is_not_shown_as_it_was_before(new_chain: NewChain, sink: FakeSink) -> None:

@@ -72,11 +72,6 @@ def test_a_new_assignment_of_the_same_partition_is_another_one(admitted: Admitte
     assert alive.without({alive.stretches[0].receipt.assignment}) is None
 
 
-def test_a_group_is_full_by_records(admitted: Admitted) -> None:
-    receipts = [admitted.receipt(1, 1), admitted.receipt(1, 1, 1)]
-    assert offsets(list(groups_of(receipts, most_records=3))) == [[0, 1, 2], [3, 4]]
-
-
 def test_a_group_is_full_by_the_bytes_of_its_values(admitted: Admitted) -> None:
     receipts = [admitted.receipt(4, None, 6), admitted.receipt(1, 9, 0)]
     assert offsets(list(groups_of(receipts, most_bytes=10))) == [[0, 1, 2], [3, 4, 5]]

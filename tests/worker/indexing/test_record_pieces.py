@@ -5,26 +5,23 @@ from base64 import b64decode
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from consumers.columns import as_texts
-from consumers.decode.decoder import Decoder
 from consumers.decode.rules import DecodeRules
 from consumers.record import records_of
 from sinks.arrow import as_optional_texts
 from tests.worker.chain import Chain
 from tests.worker.chain_values import LOGS, record
 from tests.worker.conftest import NewChain
+from tests.worker.indexing.test_events import GO, NODE, PYTHON, found, join
+from tests.worker.indexing.test_events import JAVA as JAVA_LINES
 from tests.worker.indexing.test_multiline import entries as stored_entries
 from tests.worker.indexing.test_restart import restarted
-from worker.indexing.events import EventJoiner, JoinedEvents
-from worker.indexing.record_columns import RecordColumns
+from worker.indexing.events import JoinedEvents
 from worker.settings.topic_tables import MultilineTable
 
-KAFKA_MS = 1_795_000_000_000
 DOCKER_BYTES = 16 * 1024
 GOLDEN = Path(__file__).parents[3] / "tests" / "golden"
 
@@ -42,22 +39,6 @@ def fluent(tag: str, text: str, *, pod: str = "web-1") -> bytes:
     return json.dumps(
         {"time": "2026-11-18T11:06:40Z", "stream": "stdout", "logtag": tag, "log": text, "kubernetes": {"pod_name": pod}}
     ).encode()
-
-
-def join(values: Sequence[bytes | None], *, is_over: bool = True, table: MultilineTable | None = None, times: Sequence[int] = (),
-         keys: Sequence[bytes] | None = None, offsets: Sequence[int] = (), rules: DecodeRules | None = None) -> JoinedEvents:  # fmt: skip
-    kafka_ms = np.array(times, np.int64) + KAFKA_MS if times else np.full(len(values), KAFKA_MS)
-    records = RecordColumns(np.array(offsets or range(len(values))), kafka_ms, keys, values, [len(values)])
-    return EventJoiner(table).join(records, Decoder(rules or DecodeRules()).decode(values, kafka_ms), is_over=is_over)
-
-
-def found(joined: JoinedEvents) -> list[tuple[int, int, str]]:
-    """Return the row of each entry, of how many records it is, and its text with its trace."""
-    entries = joined.decoded.entries
-    records = [1] * entries.size if entries.records is None else entries.records.tolist()
-    traces = [None] * entries.size if entries.trace is None else as_optional_texts(entries.trace)
-    texts = [text + (trace or "") for text, trace in zip(as_texts(entries.text), traces, strict=True)]
-    return list(zip(entries.row.tolist(), records, texts, strict=True))
 
 
 def fields(joined: JoinedEvents) -> list[str | None]:
@@ -100,11 +81,9 @@ def test_escape_codes_that_were_cut_go() -> None:
 @pytest.mark.parametrize(
     "given_columns",
     [
-        {"offsets": [0, 2]},
-        {"keys": [b"a", b"b"]},
-        {"times": [0, 5_001]},
+        {"offsets": [0, 2]}, {"keys": [b"a", b"b"]}, {"times": [0, 5_001]},
     ],
-)
+)  # fmt: skip
 def test_only_neighbours_of_one_key_and_time_join(given_columns: dict[str, list[int]]) -> None:
     values = [cri("P", "a"), cri("F", "b")]
     assert found(join(values)) == [(0, 2, "ab")]
@@ -193,10 +172,15 @@ a_value = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=150)
+a_line = st.sampled_from([line.encode() for line in (*JAVA_LINES, *PYTHON, *GO, *NODE, "> start", "continued", "")])
+TABLES = [MultilineTable.model_validate(one | {"max_lines": 3}) for one in ({"start": "java"}, {"start": "go"}, {"pattern": "^>"})]
+TABLES += [MultilineTable.model_validate(one | {"max_s": 0.003}) for one in ({"start": "python"}, {"start": "node"}, {"pattern": "^>"})]
+
+
+@settings(deadline=None, max_examples=200)
 @given(
-    values=st.lists(a_value, min_size=1, max_size=25),
-    table=st.sampled_from([None, JAVA, MultilineTable(start="java", max_lines=3), MultilineTable(pattern="^c", max_s=0.004)]),
+    values=st.lists(a_value, min_size=1, max_size=25) | st.lists(a_line, min_size=1, max_size=25),
+    table=st.sampled_from([None, JAVA, MultilineTable(pattern="^c", max_s=0.004), *TABLES]),
     cuts=st.sets(st.integers(1, 24)),
     data=st.data(),
 )
@@ -226,13 +210,6 @@ def chain(new_chain: NewChain) -> Chain:
 PIECES = [cri("P", "one ").decode(), cri("P", "and ").decode(), cri("F", "a half").decode()]
 
 
-def test_records_of_one_line_are_one_entry_and_settle_together(chain: Chain) -> None:
-    chain.feed("before", *PIECES, "after")
-    chain.run()
-    assert stored_entries(chain) == [(0, 1, "before"), (1, 3, "one and a half"), (4, 1, "after")]
-    assert (chain.committable(), chain.ledger.open_records, chain.ledger.tally["indexed"]) == (5, 0, 5)
-
-
 def test_no_commit_passes_an_open_line_and_nothing_waits_for_it(chain: Chain) -> None:
     chain.feed("before", *PIECES[:2])
     chain.run()
@@ -243,19 +220,6 @@ def test_no_commit_passes_an_open_line_and_nothing_waits_for_it(chain: Chain) ->
     chain.run()
     assert stored_entries(chain)[1:] == [(1, 3, "one and a half")]
     assert chain.committable() == 4
-
-
-def test_a_replay_finds_the_stored_line_and_writes_nothing(chain: Chain, new_chain: NewChain) -> None:
-    chain.feed("before", *PIECES, "after")
-    chain.run()
-    again = restarted(chain, new_chain)
-    blocks = len(again.sink.blocks)
-    for value in ("before", *PIECES, "after"):
-        again.feed(value)
-        again.run()
-    assert len(again.sink.blocks) == blocks
-    assert again.committable() == 5
-    assert again.embedded_texts() == 0
 
 
 def feed_from(chain: Chain, first: int, values: Sequence[bytes | None], cuts: set[int]) -> None:

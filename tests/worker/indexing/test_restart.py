@@ -5,7 +5,6 @@ import json
 from consumers.rejection import RejectedPiece
 from tests.varied_words import varied
 from tests.worker.chain import Chain
-from tests.worker.chain_values import LOGS
 from tests.worker.conftest import NewChain
 from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
 
@@ -45,47 +44,6 @@ def test_lines_that_are_stored_are_settled_at_once_and_the_rest_is_written(chain
     assert (again.flights.total().chunks, again.embedded_texts()) == (1, 0)
 
 
-def test_a_record_that_holds_other_entries_now_is_written_whole(chain: Chain, new_chain: NewChain) -> None:
-    chain.feed(json.dumps([{"msg": "disk 1 full"}, {"msg": "login failed"}, {"msg": "disk 2 full"}]))
-    chain.run()
-    again = restarted(chain, new_chain)
-    again.feed(json.dumps([{"msg": "disk 1 full"}, {"msg": "login lost"}, {"msg": "disk 2 full"}, {"msg": "disk 3 full"}]))
-    assert sum(waiting(again)) == 4
-    assert again.committable() is None
-    again.run()
-    assert again.committable() == 1
-    assert [(line.sub, line.text) for line in again.lines()] == [
-        (0, "disk 1 full"),
-        (1, "login lost"),
-        (2, "disk 2 full"),
-        (3, "disk 3 full"),
-    ]
-    assert again.reader.lines_between(LOGS.topic, 0, 0, 10).copies == 3
-
-
-def test_after_a_cut_log_the_new_lines_replace_the_old_ones(chain: Chain, new_chain: NewChain) -> None:
-    """Resume by id would commit lines that nobody wrote."""
-    chain.feed("one", "two", "three")
-    chain.run()
-    again = restarted(chain, new_chain)
-    again.feed("one", "another two", "three")
-    again.run()
-    assert again.stored() == [(0, "one"), (1, "another two"), (2, "three")]
-    assert again.resume.tally.skipped_lines == 2
-
-
-def test_with_another_chunk_limit_a_long_line_is_written_again_whole(chain: Chain, new_chain: NewChain) -> None:
-    chain.feed("mail from ann@example.org " + LONG)
-    chain.run()
-    again = restarted(chain, new_chain, redact=["email"])
-    again.feed("mail from ann@example.org " + LONG)
-    again.run()
-    text = "".join(line.text or "" for line in again.lines())
-    assert text == chain.redactor.redact([text])[0]
-    assert "ann" not in text
-    assert text.endswith(LONG)
-
-
 def test_a_template_row_that_was_lost_is_written_again_with_its_line(chain: Chain, new_chain: NewChain) -> None:
     chain.feed("disk full", "login failed")
     chain.run()
@@ -108,19 +66,6 @@ def test_a_piece_of_too_many_chunks_is_a_dead_letter_again_beside_entries_that_a
     assert waiting(again) == (0, 0)
     assert [pieces for _, _, pieces in again.letters.posted] == [[RejectedPiece(1, 0, TOO_MANY_CHUNKS)]]
     assert again.committable() == 1
-
-
-def test_a_partition_that_comes_back_is_read_back_and_nothing_is_written_twice(chain: Chain) -> None:
-    first = chain.feed("disk 1 full", "disk 2 full")
-    chain.run()
-    before = chain.sink.written.copy()
-    chain.ledger.revoke([LOGS])
-    chain.ledger.assign([LOGS])
-    again = [receipt for one in first if (receipt := chain.ledger.admit(one.records)) is not None]
-    chain.prepare.step(again)
-    chain.run()
-    assert chain.sink.written == before
-    assert chain.committable() == 2
 
 
 def test_a_hard_stop_while_the_index_does_not_answer_leaves_the_records_open(chain: Chain) -> None:

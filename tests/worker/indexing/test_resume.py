@@ -90,72 +90,12 @@ def test_windows_that_are_left_behind_are_forgotten() -> None:
     assert not rig.resume.has_windows(old.assignment)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{"text": "other"}, {"level": "WARN"}, {"service": ""}, {"time": 0}, {"kafka_time": 0}, {"fields": "{}"}],
-    ids=str,
-)
-def test_an_entry_that_would_be_written_otherwise_now_is_written_again(changes: dict[str, object]) -> None:
-    """The log was cut and has grown again, or settings have changed."""
-    rig = resuming(block([line(5, **changes), line(6)]))
-    assert rig.skipped(5, 6) == [6]
-
-
-def test_records_of_a_stored_event_are_written_again_one_by_one() -> None:
-    rig = resuming(block([line(5, records=2), line(7)]))
-    assert rig.skipped(5, 6, 7) == [7]
-
-
-def test_a_record_with_more_entries_than_now_is_written_again() -> None:
-    rig = resuming(block([line(5, entries=2), line(5, sub=1, entries=2), line(6)]))
-    assert rig.skipped(5, 6) == [6]
-
-
 def test_an_entry_of_another_epoch_or_topic_or_partition_is_another_entry() -> None:
     rig = resuming(
         block([line(5, epoch="ffffffff")]), block([line(5, topic="logs2")]), block([line(5, partition=1)]), lines_block(5, partition=2)
     )
     assert rig.skipped(5) == []
     assert rig.skipped(5, partition=2) == [5]
-
-
-def test_a_line_under_other_masks_is_passed_over() -> None:
-    rig = resuming(block([line(5, template_text="yesterday's template")]))
-    rig.store_templates("yesterday's template")
-    assert rig.skipped(5) == [5]
-
-
-def test_a_line_whose_stored_templates_row_is_gone_is_written_again() -> None:
-    rig = resuming(block([line(5, template_text="lost"), line(6)]))
-    assert rig.skipped(5, 6) == [6]
-
-
-def test_an_entry_of_which_a_chunk_is_missing_is_written_again_whole() -> None:
-    whole = [line(offset, chunk=chunk, chunks=2, cut=9, text=f"part {chunk} ") for offset in (5, 6) for chunk in (0, 1)]
-    rig = resuming(block(whole[:3]))
-    receipt = rig.admit(5, 6)
-    assert rig.resume.look_back([receipt])
-    assert rig.skips(receipt, whole) == [True, True, False, False]
-
-
-def test_an_entry_of_which_every_run_has_a_part_is_whole() -> None:
-    whole = [line(5, chunk=chunk, chunks=2, cut=9, text=f"part {chunk} ") for chunk in (0, 1)]
-    rig = resuming(block(whole[:1], run(1)), block(whole[1:], run(2)))
-    receipt = rig.admit(5)
-    assert rig.resume.look_back([receipt])
-    assert rig.skips(receipt, whole) == [True, True]
-
-
-def test_of_two_copies_the_one_that_readers_get_counts() -> None:
-    rig = resuming(lines_block(5, 6, number=2), block([line(5, text="new"), line(6)], run(3)), block([line(6, text="old")], run(1)))
-    assert rig.skipped(5, 6) == [6]
-
-
-def test_lines_of_inner_blocks_are_there_once() -> None:
-    inner = blocks([line(offset) for offset in range(4)], 2)
-    rig = resuming(*inner, block([line(offset) for offset in range(4)], first=0, last=1))
-    assert rig.skipped(*range(6)) == [0, 1, 2, 3]
-    assert rig.resume.tally.read_entries == 4
 
 
 def test_a_block_that_cannot_be_read_makes_nothing_of_its_slice_skipped() -> None:
@@ -282,14 +222,6 @@ class BusyOnce(FakeSink):
         if call == self._call:
             self._call, self.busy_calls = "", 1
         super()._begin(call, needs_open=needs_open)
-
-
-def test_a_hard_stop_ends_the_wait_for_the_sink() -> None:
-    rig = resuming(lines_block(5))
-    rig.sink.busy_calls = 1_000
-    rig.give_up_after = 3
-    assert not rig.resume.look_back([rig.admit(5)])
-    assert len(rig.pauses) == 3
 
 
 class StrongOnly(FakeSink):

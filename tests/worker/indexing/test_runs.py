@@ -49,16 +49,6 @@ def arrivals(first: int, size: int) -> NDArray[np.int64]:
     return np.arange(first, first + size)
 
 
-def test_lines_come_out_with_the_arrival_numbers_that_they_came_with(run: Run) -> None:
-    for first in range(0, 30, 3):
-        assert run.add(columns(range(first, first + 3)), arrivals(first + 1_000, 3), 1.0)
-    assert run.waiting_lines == 30
-    (group,) = run.take(2.0, flush_s=FLUSH_S, everything=False)
-    assert group.lines.offset.tolist() == list(range(30))
-    assert group.tags.tolist() == list(range(1_000, 1_030))
-    assert run.waiting_lines == 0
-
-
 def test_a_block_settles_the_records_of_its_own_lines_in_its_own_order(run: Run) -> None:
     lines = lines_of([line(offset) for offset in (9, 2, 7, 4)])
     built = build(lines, masks=MASKS, written_ms=0, bounds=BlockBounds(lines=3))

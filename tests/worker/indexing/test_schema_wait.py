@@ -73,19 +73,6 @@ class Scene:
             self.lookup.ask(key)
 
 
-def test_a_receipt_waits_until_all_of_its_schemas_are_known() -> None:
-    scene = Scene()
-    scene.registry.there = {1, 2}
-    receipt = scene.receipt(1, 0, 2, 1)
-    assert scene.wait.admit([receipt]) == []
-    assert set(scene.lookup.wanted) == {1, 2}
-    assert scene.lookup.ask(1)
-    assert scene.wait.admit([]) == []
-    assert scene.lookup.ask(2)
-    assert scene.wait.admit([]) == [receipt]
-    assert scene.wait.is_empty
-
-
 def test_later_receipts_of_the_partition_wait_behind_it_and_other_partitions_go_on() -> None:
     scene = Scene()
     scene.registry.there = {1}
@@ -110,21 +97,6 @@ def test_a_schema_in_a_header_is_waited_for() -> None:
     assert set(scene.lookup.wanted) == {GUID}
 
 
-def test_while_the_registry_is_away_nothing_comes_back_and_then_all_does() -> None:
-    scene = Scene()
-    scene.registry.there = {1}
-    scene.registry.is_away = True
-    receipt = scene.receipt(1)
-    scene.wait.admit([receipt])
-    for _ in range(3):
-        scene.answer()
-        assert scene.wait.admit([]) == []
-    assert scene.ledger.committable() == {}
-    scene.registry.is_away = False
-    scene.answer()
-    assert scene.wait.admit([]) == [receipt]
-
-
 def test_an_unknown_schema_lets_its_records_go_and_is_asked_for_again_after_a_minute() -> None:
     scene = Scene()
     first, second, third = scene.receipt(9), scene.receipt(9), scene.receipt(9)
@@ -145,15 +117,6 @@ def test_receipts_of_a_revoked_partition_come_back_at_once_and_want_nothing() ->
     scene.ledger.revoke([LOGS_0])
     assert scene.wait.admit([]) == [first, second]
     assert not scene.lookup.wanted
-
-
-def test_a_new_assignment_does_not_wait_behind_the_old_one() -> None:
-    scene = Scene()
-    scene.wait.admit([scene.receipt(1)])
-    scene.ledger.revoke([LOGS_0])
-    scene.ledger.assign([LOGS_0])
-    fresh = scene.receipt(0)
-    assert fresh in scene.wait.admit([fresh])
 
 
 def test_more_schemas_than_are_kept_become_ready_all_the_same() -> None:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import pytest
 
 from sinks.block import Block
-from sinks.line import LEVEL_BYTES, SERVICE_BYTES
 from sinks.row import TemplateRow
 from sinks.sink import SinkBroken, SinkBusy
 from tests.worker.chain import Chain
@@ -168,17 +167,6 @@ def test_lines_that_wait_when_their_partition_is_lost_are_released_and_not_writt
     assert chain.runs.all() == []
 
 
-def test_a_list_of_nothing_but_dead_lines_calls_no_sink(chain: Chain) -> None:
-    chain.feed("disk full")
-    chain.run()
-    chain.feed("disk full")
-    chain.ledger.revoke([LOGS])
-    chain.sink.calls.clear()
-    chain.store()
-    assert chain.sink.calls == []
-    assert chain.ledger.open_bytes == 0
-
-
 def test_a_new_assignment_is_a_new_run_and_its_numbers_begin_at_0(chain: Chain) -> None:
     chain.feed("disk full")
     chain.run()
@@ -221,16 +209,6 @@ def test_lines_say_where_they_came_from(chain: Chain) -> None:
     ]
 
 
-@pytest.mark.parametrize("letter", ["x", "é", "日", "\U0001f4a5"])
-def test_labels_too_long_for_their_columns_are_cut_between_characters(chain: Chain, letter: str) -> None:
-    chain.feed(json.dumps({"message": "hot", "service": letter * 400, "level": letter * 400}))
-    chain.run()
-    (line,) = chain.lines()
-    assert chain.letters.posted == []
-    assert line.service == letter * (SERVICE_BYTES // len(letter.encode()))
-    assert len(line.level.encode()) <= LEVEL_BYTES
-
-
 def test_rows_and_seconds_are_counted(chain: Chain) -> None:
     chain.refuse("disk 1 full", "network down")
 
@@ -258,18 +236,3 @@ def test_how_old_each_line_was_when_it_was_acknowledged_is_noted(chain: Chain) -
     seen = chain.store_step.tally.searchable.seen()
     assert seen.buckets[-1][1] == 3
     assert seen.total == pytest.approx(3 * 5.0), "sent a second before the chain's moment 0"
-
-
-def test_fail_points_stand_on_both_sides_of_each_write_and_between_template_and_line(chain: Chain) -> None:
-    passed: list[tuple[str, int, int]] = []
-    chain.at = lambda point: passed.append((point, len(chain.sink.templates), len(chain.sink.blocks)))
-    chain.feed("disk full")
-    chain.run()
-    assert passed == [
-        ("before_templates", 0, 0),
-        ("after_templates", 1, 0),
-        ("landed", 1, 0),
-        ("closed", 1, 0),
-        ("before_blocks", 1, 0),
-        ("after_blocks", 1, 1),
-    ]

@@ -36,14 +36,6 @@ def held(entries: StoredEntries, *lines: Line) -> list[bool]:
     return is_held
 
 
-def test_an_entry_that_is_stored_is_held() -> None:
-    lines = [line(offset, sub=sub) for offset in (3, 7, 50) for sub in (0, 1, 4)]
-    entries = stored(*lines)
-    assert len(entries) == 9
-    assert held(entries, *lines) == [True] * 9
-    assert held(entries, line(7, sub=2), line(8)) == [False, False]
-
-
 def test_of_many_records_each_is_held_or_not_by_itself() -> None:
     lines = [line(offset, sub=sub) for offset in range(40) for sub in (0, 1)]
     entries = stored(*(one for one in lines if one.offset % 3 == 0))
@@ -82,12 +74,6 @@ def test_an_entry_is_held_with_all_its_chunks_only() -> None:
     assert held(entries, *chunks("one ", "two three")) == [False] * 2
     assert held(entries, line(7, text="one two three")) == [False]
     assert held(stored(*chunks("one ", "two ", "three")[:2]), *chunks("one ", "two ", "three")) == [False] * 3
-
-
-def test_the_chunks_of_neighbours_do_not_mix() -> None:
-    entries = stored(*chunks("one ", "two"), *chunks("one ", "two", offset=8), line(9))
-    asked = [*chunks("one ", "two"), *chunks("one ", "too", offset=8), line(9)]
-    assert held(entries, *asked) == [True, True, False, False, True]
 
 
 def test_fields_that_look_like_the_next_chunk_make_another_entry() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from sinks.block import Block
 from sinks.sink import SinkBusy
-from tests.worker.chain import FLUSH_S, Chain
+from tests.worker.chain import Chain
 from tests.worker.chain_values import LOGS
 from tests.worker.indexing.test_store import Rows
 from worker.indexing.compaction import GRACE_S, Compactor
@@ -41,35 +41,6 @@ def test_eight_small_blocks_become_one_and_go_when_no_reader_can_need_them(chain
     tally = chain.store_step.tally
     assert (tally.merged, tally.sources, tally.deleted) == (1, 8, 8)
     assert tally.upkeep_seconds >= 0
-
-
-def test_seven_wait_until_the_partition_is_quiet(chain: Chain) -> None:
-    store_singly(chain, 7)
-    turn(chain)
-    turn(chain, QUIET_S - 2)
-    assert len(chain.sink.blocks) == 7
-    turn(chain, 3.0)
-    assert (0, 6) in ranges(chain)
-
-
-def test_a_slow_topic_leaves_few_blocks(chain: Chain) -> None:
-    """A line a second for ten minutes; a minute and a half after the last one there are at most six blocks."""
-    for _ in range(600):
-        chain.feed("disk full")
-        chain.embed()
-        chain.take_to_store()
-        for _ in range(2):
-            chain.now_s += FLUSH_S
-            chain.store_step.flush()
-        chain.store_step.upkeep.turn()
-    assert chain.committable() == 600
-    small = [block for one, block in chain.sink.blocks.items() if not any(one.is_inside(other) for other in chain.sink.blocks)]
-    assert len(small) <= 3 * 7 + 1, "at most seven of a size"
-    for _ in range(90):
-        turn(chain)
-    assert len(chain.sink.blocks) <= 6
-    assert len(chain.stored()) == 600
-    assert chain.store_step.tally.merged < 600 / 6
 
 
 def test_nothing_is_merged_over_a_block_that_is_not_acknowledged(chain: Chain) -> None:
