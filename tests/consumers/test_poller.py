@@ -364,13 +364,6 @@ def test_a_partition_that_is_gone_has_no_lag() -> None:
     assert lags == [6, 1]
 
 
-def test_fail_points_lie_where_a_crash_hurts() -> None:
-    points: list[tuple[str, int, int]] = []
-    scene = Scene(fail_point=lambda point: points.append((point, len(scene.delivered), len(scene.broker.commits))))
-    scene.play(lambda: scene.produce(0, 2), scene.settle, lambda: scene.give(1))
-    assert points == [("polled", 0, 0), ("before_commit", 2, 0), ("after_commit", 2, 1), ("revoke", 2, 1), ("revoke", 2, 1)]
-
-
 def test_no_other_thread_ever_calls_the_source() -> None:
     broker = FakeBroker()
     source = FakeSource(broker)
@@ -397,3 +390,10 @@ def test_no_other_thread_ever_calls_the_source() -> None:
     assert not thread.is_alive()
     assert source.threads == {thread.ident}
     assert broker.committed == {broker.partitions[0]: 1}
+
+
+def test_fail_points_lie_where_a_crash_hurts() -> None:
+    points: list[tuple[str, int, int]] = []
+    scene = Scene(fail_point=lambda point: points.append((point, len(scene.delivered), len(scene.broker.commits))))
+    scene.play(lambda: scene.produce(0, 2), scene.settle, lambda: scene.give(1))
+    assert points == [("polled", 0, 0), ("before_commit", 2, 0), ("after_commit", 2, 1), ("revoke", 2, 1), ("revoke", 2, 1)]

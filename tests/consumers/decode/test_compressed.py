@@ -265,26 +265,3 @@ def test_each_part_has_the_values_times_and_headers_of_its_records() -> None:
         first = end
     assert contents == [b"a", b"bb", values[2], b"dd", None, b"e"]
     assert first == 6
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ("\ufeffkäse".encode(), "käse"),
-        ("\ufeffkäse 語".encode("utf-16-le"), "käse 語"),
-        ("\ufeffkäse 語".encode("utf-16-be"), "käse 語"),
-        ('\ufeff{"msg": "in JSON"}'.encode("utf-16-le"), "in JSON"),
-        (b'\xef\xbb\xbf{"msg": "in JSON"}', "in JSON"),
-        (gzip.compress("\ufeffkäse".encode("utf-16-le"), mtime=0), "käse"),
-        (b"\xff\xfea\x00b", "a\ufffd"),
-    ],
-)
-def test_byte_order_marks_go(value: bytes, text: str) -> None:
-    decoder = Decoder()
-    assert as_texts(decoder.decode([value], np.arange(1)).entries.text) == [text]
-    assert decoder.tally.replaced_records == ("\ufffd" in text)
-
-
-def test_utf_16_that_is_cut_off_is_rejected_where_the_rules_are_strict() -> None:
-    ((row, rejection),) = Decoder(DecodeRules(strict=True)).decode([b"\xff\xfea\x00b"], np.arange(1)).rejected
-    assert (row, rejection.reason) == (0, "undecodable: it begins as UTF-16 and is not valid")

@@ -46,32 +46,6 @@ def test_several_objects_of_a_value_are_several_entries(value: bytes) -> None:
     assert rows_of(read(good, value, good)) == [(0, 0, "x"), (1, 0, "a"), (1, 1, "b"), (2, 0, "x")]
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        b'{"msg":"a"}\n{"msg":"b"',
-        b'{"msg":"a"}\nplain',
-        b'{"msg":"a"} x',
-        b'{"msg":"a"}{"n":1e999}',
-        b'{"msg":"a"},{"msg":"b"}',
-        b" ",
-        b"\xff",
-    ],
-)
-def test_a_value_with_one_bad_part_is_bad_and_its_neighbours_are_not(value: bytes) -> None:
-    good = b'{"msg":"x"}'
-    found = read(good, value, good)
-    assert rows_of(found) == [(0, 0, "x"), (2, 0, "x")]
-    assert found.failed == [(1, undecodable("not valid JSON"))]
-
-
-@pytest.mark.parametrize("value", [b'{"msg":"a"}\n' * 3, b'{"msg":"a"}' * 3, b'[{"msg":"a"},{"msg":"a"},{"msg":"a"}]'])
-def test_more_entries_than_allowed_are_refused(value: bytes) -> None:
-    assert read(value, rules=DecodeRules(max_entries=3)).size == 3
-    ((row, rejection),) = read(value, rules=DecodeRules(max_entries=2)).failed
-    assert (row, rejection.kind) == (0, "too_many_entries")
-
-
 def test_a_megabyte_of_small_objects_is_refused_without_reading_all_of_it() -> None:
     for value in (b"{}" * 500_000, b"{}\n" * 333_000, b"\n" * 999_999 + b"{", b'{"a":' * 200_000):
         assert read(value, rules=DecodeRules(max_entries=10)).failed

@@ -3,8 +3,8 @@
 import pytest
 
 from consumers.kafka.resume_point import PartitionState
+from tests.consumers.kafka.broker import Broker, stopped
 from tests.consumers.kafka.messages import Message
-from tests.consumers.kafka.test_executor import Broker, stopped
 from tests.consumers.records import LOGS_0, LOGS_1
 
 LATER_S = 1.0

@@ -2,32 +2,18 @@
 
 from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from consumers.kafka.epochs import FRESH_S, TopicEpochs, TopicWithoutId
 from consumers.record import Partition
+from tests.consumers.kafka.broker import Description, TopicId
 
 LOGS = Partition("logs", 0)
 MORE = Partition("logs", 1)
 OTHER = Partition("other", 0)
 NOW_S = 100.0
-
-
-class TopicId(NamedTuple):
-    bits: int
-    low_bits: int = 0
-
-    def get_most_significant_bits(self) -> int:
-        return self.bits
-
-    def get_least_significant_bits(self) -> int:
-        return self.low_bits
-
-
-class Description(NamedTuple):
-    topic_id: TopicId
 
 
 class Reason:
