@@ -19,7 +19,6 @@ ATTRIBUTES = {"specversion": "1.0", "id": "e-7", "source": "/cart", "type": "car
 FIELDS = {"cloudevents.event_id": "e-7", "cloudevents.event_source": "/cart", "cloudevents.event_type": "cart.failed"}
 TIME_MS = KAFKA_MS - 500
 BATCH: Header = ("content-type", b"application/cloudevents-batch+json; charset=UTF-8")
-STRUCTURED: Header = ("content-type", b"application/cloudevents+json")
 
 
 def binary(**others: str) -> tuple[Header, ...]:
@@ -70,11 +69,6 @@ def test_one_bad_event_of_a_batch_rejects_all_of_its_value() -> None:
     batch = [{**ATTRIBUTES, "data": "x"}, {**ATTRIBUTES, "data_base64": b64encode(b"{bad").decode(), "datacontenttype": "text/json"}]
     ((_, rejection),) = decode_values([json.dumps(batch).encode()], EVENTS).rejected
     assert rejection.kind == "undecodable"
-
-
-def test_a_null_value_is_empty() -> None:
-    decoded = decode_values([None, b""], DecodeRules(), [binary(), binary()])
-    assert (decoded.empty.tolist(), decoded.rejected) == ([0, 1], [])
 
 
 names = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1, max_size=20)

@@ -31,6 +31,10 @@ NOT_UTF_8: list[tuple[Format, bytes]] = [
     ("logfmt", b"msg=\xff"),
 ]
 NAMED: list[tuple[Format, bytes]] = [
+    (
+        "json",
+        b'{"detail":{"what":"x"},"message":"y","when":1699999999,"time":1600000000,"grade":"fatal","who":"api","long":"%b"}' % (b"l" * 300),
+    ),
     ("logfmt", b"what=x msg=y when=2023-11-14T22:13:19Z time=2020-01-01T00:00:00Z grade=fatal who=api long=" + b"l" * 300),
     (
         "msgpack",
@@ -67,10 +71,11 @@ def test_strict_rules_reject_what_is_not_utf_8_and_others_replace_and_count_it(f
 
 @pytest.mark.parametrize(("form", "value"), NAMED, ids=[form for form, _ in NAMED])
 def test_names_of_the_settings_come_first(form: Format, value: bytes) -> None:
-    names = FieldNames(text=("none", "what"), time=("when",), level=("grade",), service=("who",), keep=("long",))
-    (entry,) = seen(decode_values([value], DecodeRules(format=form, names=names)).entries)
-    assert entry[2:6] == ("x", KAFKA_MS - 1_000, "api", "FATAL")
-    assert entry.fields["long"] == "l" * 300
+    names = FieldNames(text=("none", "what", "detail.what"), time=("when",), level=("grade",), service=("who",), keep=("long",))
+    for copies in (1, 20):
+        for entry in seen(decode_values([value] * copies, DecodeRules(format=form, names=names)).entries):
+            assert entry[2:6] == ("x", KAFKA_MS - 1_000, "api", "FATAL")
+            assert entry.fields["long"] == "l" * 300
 
 
 @pytest.mark.parametrize(

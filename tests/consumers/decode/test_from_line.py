@@ -105,13 +105,6 @@ def test_a_service_is_the_tag_of_syslog(line: str, service: str) -> None:
     assert read(line)[0][2] == service
 
 
-def test_a_line_never_takes_anything_from_the_next_one() -> None:
-    lines = ["", "2026-11-23", "2026-11-23T10:00:0", "[", "INF", "Dec 10 06:55:46 web-1 ", "level=", "2026-11-23 10:00:00 error"]
-    for line in lines:
-        for other in ("T10:00:00Z x", " 10:00:00", "0Z", "2026-11-23T10:00:00Z x", "O: x", "sshd[1]: x", "error"):
-            assert read(line, other)[0] == read(line)[0]
-
-
 def test_a_head_is_read_to_its_last_byte_and_no_further() -> None:
     for size in range(100, 140):
         line = "[" + "x" * (size - 10) + "] ERROR: broken"
@@ -129,7 +122,3 @@ def test_zone_and_year_of_the_rules_are_those_of_lines_that_name_none() -> None:
     assert read("Dec 10 06:55:46 web-1 sshd[1]: x", headers=headers) == [("2019-12-10T05:55:46", "", "sshd")]
     assert read("2026-07-01 00:00:00,5 INFO x", headers=headers) == [("2026-06-30T22:00:00.500", "INFO", "")]
     assert read("2026-07-01T00:00:00Z INFO x", headers=headers) == [("2026-07-01T00:00:00", "INFO", "")]
-
-
-def test_no_lines_say_nothing() -> None:
-    assert read() == []

@@ -41,12 +41,6 @@ from tests.consumers.decode.registry_values import (
 )
 
 
-def test_avro_gives_text_time_level_service_and_fields() -> None:
-    registered = Registered()
-    value = registered.avro(LOG, VALUE)
-    assert lines(decoder(registered.schemas()), value) == [expected()]
-
-
 def test_avro_whose_schema_is_in_a_header_is_read_alike() -> None:
     registered = Registered()
     value, headers = registered.avro_in_header(LOG, VALUE)
@@ -110,20 +104,6 @@ def test_an_empty_string_and_null_are_empty() -> None:
     values = [registered.avro('"string"', ""), registered.avro('["null","string"]', None)]
     found = decoder(registered.schemas()).decode(values, np.zeros(2, np.int64))
     assert (found.empty.tolist(), found.rejected, found.entries.size) == ([0, 1], [], 0)
-
-
-def test_an_array_of_records_is_several_entries() -> None:
-    registered = Registered()
-    schema = json.dumps({"type": "array", "items": json.loads(record(("message", "string")))})
-    value = registered.avro(schema, [{"message": "a"}, {"message": "b"}])
-    assert [line.text for line in lines(decoder(registered.schemas()), value)] == ["a", "b"]
-
-
-def test_json_schema_is_read_as_json() -> None:
-    registered = Registered()
-    schema = json.dumps({"title": "Log", "type": "object", "properties": {"msg": {"type": "string"}}})
-    value = registered.json(schema, {"msg": "hello", "level": "error", "pod": "web-1"})
-    assert lines(decoder(registered.schemas()), value) == [Line("hello", "ERROR", fields={"k8s.pod.name": "web-1"})]
 
 
 def test_what_is_not_of_its_schema_is_rejected_and_its_neighbours_are_read() -> None:

@@ -67,16 +67,6 @@ def test_escape_codes_go(coloured: str, plain: str) -> None:
     assert as_texts(strip_escapes(string_column(["a", coloured, "b"]))) == ["a", plain, "b"]
 
 
-def test_escape_codes_go_from_the_texts_of_every_format() -> None:
-    values = [
-        b'{"msg": "\\u001b[31mred\\u001b[0m\\n"}',
-        b"<13>1 - - - - - - \x1b[31mred\x1b[0m",
-        b"\x1b[31mred\x1b[0m\r\n",
-        b"\x1b[31mred\n\x1b[0m",
-    ]
-    assert [text for text, _, _ in entries(values)] == ["red"] * 4
-
-
 def test_a_column_without_escape_codes_or_nul_is_not_copied() -> None:
     column = string_column(["a", "", "b\n", "\0c"])
     assert strip_escapes(column) is column

@@ -129,10 +129,6 @@ def test_the_year_of_the_rules_wins_and_a_day_that_it_lacks_is_none() -> None:
     assert parse("2026-12-10T06:55:46", year=2019) == "2026-12-10T06:55:46"
 
 
-def test_without_kafkas_time_and_a_year_there_is_no_time() -> None:
-    assert parse("Dec 10 06:55:46", kafka_ms=0) is None
-
-
 @pytest.mark.parametrize(
     ("text", "time"),
     [
@@ -158,28 +154,6 @@ def test_times_count_from_1970_to_the_last_one_that_nanoseconds_reach() -> None:
     assert parse("2262-04-11T23:47:16.854Z") == "2262-04-11T23:47:16.854"
     assert parse("2262-04-11T23:47:16.855Z") is None
     assert parse("9999-12-31T23:59:59Z") is None
-
-
-def test_a_column_of_many_shapes_is_read_as_each_of_its_texts_alone() -> None:
-    texts = [
-        "2026-11-23T10:00:00Z",
-        "Dec 10 06:55:46",
-        None,
-        "1700000000",
-        "no time",
-        "2026-11-23T10:00:00+01:00",
-        "",
-        "23.11.2026 10:00:00",
-    ]
-    column = string_column(texts * 100)
-    kafka_ms = np.full(len(column), KAFKA_MS)
-
-    together = parse_times(column, timezone=BERLIN, year=None, kafka_ms=kafka_ms)
-    alone = [
-        parse_times(string_column([text]), timezone=BERLIN, year=None, kafka_ms=np.array([KAFKA_MS])).item() for text in texts
-    ]  # fmt: skip
-
-    assert together.tolist() == alone * 100
 
 
 def test_a_slice_of_a_column_is_read_from_its_own_beginning() -> None:

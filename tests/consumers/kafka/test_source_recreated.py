@@ -1,7 +1,6 @@
 """A topic that is re-created while a group reads it, on a real Kafka: with a running or a frozen member, shorter or longer than before."""
 
 import time
-from itertools import pairwise
 
 import pytest
 
@@ -66,24 +65,6 @@ def test_while_it_polls_no_record_of_the_new_topic_comes_under_the_old_epoch(kaf
     fill(place, 30, b"new")
     poll_until(lambda: len({record.value for record in member.records if record.epoch != old}) == 30, member)
     assert {(record.value or b"")[:3] for record in member.records if record.epoch == old} == {b"old"}
-
-
-def test_an_idle_partition_does_not_begin_in_the_middle_of_the_new_topic(kafka: KafkaServer, place: Place) -> None:
-    fill(place, 10, b"old")
-    first = place.join()
-    poll_until(lambda: len(first.records) == 10 * len(PARTITIONS), first)
-    assert first.commit(place.next_offsets(10, PARTITIONS)) == {}
-    first.close()
-    idle = place.join()
-    poll_until(lambda: len(idle.owned) == len(PARTITIONS), idle)
-    for _ in range(20):
-        assert idle.fetch() == []
-    recreate(kafka, place)
-    fill(place, 15, b"new")
-    poll_until(lambda: all(14 in idle.offsets(partition) for partition in PARTITIONS), idle)
-    for partition in PARTITIONS:  # after each new assignment it begins again, as nothing is committed
-        offsets = idle.offsets(partition)
-        assert all(offset in (0, before + 1) for before, offset in pairwise([-1, *offsets])), offsets
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])

@@ -20,22 +20,24 @@ OLD, TRUNCATED_AT, END = 100, 50, 150
 
 @pytest.fixture
 def cluster() -> Iterator[TwoLeaders]:
-    """The log after an election: 50 records of leader epoch 1, then 100 of leader epoch 2; the client hears of the election late."""
     mock = TwoLeaders("logs")
-    mock.lead(1)
-    mock.produce(TRUNCATED_AT, b"old")
-    mock.lead(2)
-    mock.produce(END - TRUNCATED_AT, b"new")
-    mock.lag(1, 1)
     yield mock
     mock.close()
 
 
 @pytest.fixture
 def place(cluster: TwoLeaders, new_place: NewPlace) -> Place:
-    """The mock cluster's topic, and a group that stands at 100, in leader epoch 1."""
+    """The log after an election: 50 records of leader epoch 1, then 100 of leader epoch 2; the client hears of the election late.
+
+    The group stands at 100, in leader epoch 1.
+    """
+    cluster.lead(1)
+    cluster.produce(TRUNCATED_AT, b"old")
     made = new_place(cluster.bootstrap, topic="logs")
     commit(made, made.group, leader_epoch=1)
+    cluster.lead(2)
+    cluster.produce(END - TRUNCATED_AT, b"new")
+    cluster.lag(1, 1)
     return made
 
 

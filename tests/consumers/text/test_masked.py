@@ -4,10 +4,6 @@
 with it.
 """
 
-import json
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from consumers.text.families import family_of, family_text
@@ -15,19 +11,14 @@ from consumers.text.mask import MASKS, Masker
 from consumers.text.mask_json import mask_json
 from consumers.text.mask_patterns import VARIABLE_MASKS, VERSION_2_MASKS
 from consumers.text.word_patterns import WORD_MASKS
+from tests.consumers.text.recorded import recorded
 
-_FOLDER = Path(__file__).parents[2] / "golden" / "texts"
 _WORDS = [mask.name for mask in WORD_MASKS]
 _DISABLED = {
     "masked": [],
     "masked_variables": _WORDS,
     "masked_by_version_2": [mask.name for mask in MASKS if mask.name not in VERSION_2_MASKS],
 }
-
-
-def recorded(name: str) -> Iterator[dict[str, str]]:
-    """Return what a file has: a line, its masked text, and in some of them the mask without which that would be another one."""
-    yield from map(json.loads, (_FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").splitlines())
 
 
 @pytest.mark.parametrize("name", _DISABLED)
