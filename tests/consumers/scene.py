@@ -85,6 +85,19 @@ class Scene:
             claim.settle()
             self.settled.append(claim)
 
+    def fall_silent(self, *numbers: int) -> None:
+        """Settle records, whose commit and every later one have no outcome until `answer`."""
+        self.source.silent = True
+        self.settle(*numbers)
+
+    def answer(self) -> None:
+        """Have commits have outcomes again."""
+        self.source.silent = False
+
+    def lose(self) -> None:
+        """Take the poller's partitions away without asking."""
+        self.source.lost = True
+
     def offsets(self, partition: int) -> list[int]:
         """Return the offsets delivered from a partition, in order."""
         return [claim.record.offset for claim in self.delivered if claim.record.partition == partition]

@@ -40,12 +40,6 @@ def threads_switch_all_the_time() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
-def test_nothing_is_committable_before_something_is_settled() -> None:
-    ledger = new_ledger()
-    admit(ledger, record(5), record(6))
-    assert ledger.committable() == {}
-
-
 def test_the_next_offset_is_one_after_the_last_of_the_settled_prefix() -> None:
     ledger = new_ledger()
     first, gap, last = admit(ledger, record(5), record(17), record(18))
@@ -67,29 +61,6 @@ def test_a_settled_record_behind_an_open_one_still_counts() -> None:
     assert (ledger.open_records, ledger.open_bytes) == (0, 0)
 
 
-def test_what_was_committed_is_not_committable_again_until_it_advances() -> None:
-    ledger = new_ledger()
-    first, second = admit(ledger, record(0), record(1))
-    settle(first)
-    ledger.mark_committed(LOGS_0, 1)
-    assert ledger.committable() == {}
-    assert ledger.committed() == {LOGS_0: 1}
-    settle(second)
-    assert ledger.committable() == {LOGS_0: 2}
-
-
-def test_late_settle_after_revoke_moves_nothing_but_releases_its_bytes() -> None:
-    ledger = new_ledger()
-    (claim,) = admit(ledger, record(0, b"12345678"))
-    ledger.revoke([LOGS_0])
-    assert not claim.is_alive
-    assert ledger.open_bytes == 8
-    settle(claim)
-    assert ledger.committable() == {}
-    assert (ledger.open_records, ledger.open_bytes, ledger.decoded_bytes) == (0, 0, 0)
-    assert ledger.tally == {"admitted": 1, "abandoned": 1}
-
-
 def test_late_settle_after_reassignment_does_not_move_the_new_assignment() -> None:
     ledger = new_ledger()
     old = admit(ledger, *map(record, range(10)))
@@ -101,18 +72,6 @@ def test_late_settle_after_reassignment_does_not_move_the_new_assignment() -> No
     assert ledger.committable() == {}
     settle(again)
     assert ledger.committable() == {LOGS_0: 1}
-
-
-def test_a_letter_delivered_after_a_revocation_moves_nothing() -> None:
-    letters = Letters()
-    ledger = new_ledger(letters=letters)
-    (claim,) = admit(ledger, record(0))
-    claim.refuse(rejection("undecodable"))
-    ledger.revoke([LOGS_0])
-    ledger.assign([LOGS_0])
-    letters.deliver_all()
-    assert ledger.committable() == {}
-    assert ledger.tally == {"admitted": 1, "abandoned": 1}
 
 
 def test_a_record_with_rejects_is_committable_when_its_letter_is_delivered_not_before() -> None:
@@ -148,63 +107,12 @@ def test_a_reject_in_a_dead_assignment_sends_no_letter() -> None:
     assert (ledger.open_records, ledger.open_bytes, ledger.decoded_bytes) == (0, 0, 0)
 
 
-@pytest.mark.parametrize(("value_bytes", "is_admitted"), [(60, True), (61, False)])
-def test_the_byte_cap_may_be_filled_to_the_last_byte(value_bytes: int, *, is_admitted: bool) -> None:
-    ledger = new_ledger(cap_bytes=100)
-    admit(ledger, record(0, b"x" * 40))
-    assert (ledger.admit(records_of([record(1, b"x" * value_bytes)])) is not None) == is_admitted
-
-
-def test_a_record_larger_than_the_cap_is_admitted_alone() -> None:
-    ledger = new_ledger(cap_bytes=100)
-    (small,) = admit(ledger, record(0, b"x"))
-    assert ledger.admit(records_of([record(1, b"x" * 1000)])) is None
-    settle(small)
-    (large,) = admit(ledger, record(1, b"x" * 1000))
-    assert ledger.admit(records_of([record(2, b"")])) is None
-    assert not ledger.has_room()
-    settle(large)
-    assert ledger.has_room()
-
-
-def test_records_without_bytes_are_capped_by_number() -> None:
-    ledger = new_ledger(cap_records=2)
-    admit(ledger, record(0, None), record(1, None))
-    assert ledger.admit(records_of([record(2, None)])) is None
-
-
-def test_room_returns_below_half_of_the_cap() -> None:
-    ledger = new_ledger(cap_records=4)
-    claims = admit(ledger, *map(record, range(4)))
-    settle(claims[0])
-    assert not ledger.has_room()
-    settle(claims[1])
-    assert ledger.has_room()
-
-
-def test_a_partition_stands_at_its_first_record_until_something_is_committed() -> None:
-    ledger = new_ledger()
-    admit(ledger, record(40), record(41), record(7, partition=LOGS_1))
-    assert ledger.positions() == {LOGS_0: 40, LOGS_1: 7}
-    ledger.mark_committed(LOGS_0, 41)
-    assert ledger.positions() == {LOGS_0: 41, LOGS_1: 7}
-    ledger.revoke([LOGS_0])
-    assert ledger.positions() == {LOGS_1: 7}
-
-
 def test_waiting_ends_when_the_last_record_of_the_watched_partitions_is_settled() -> None:
     ledger = new_ledger()
     watched, _other = admit(ledger, record(0), record(0, partition=LOGS_1))
     assert not ledger.wait_until_settled([LOGS_0], 0.0)
     assert ends_after(lambda: ledger.wait_until_settled([LOGS_0], FOR_EVER_S), lambda: settle(watched))
     assert not ledger.wait_until_settled([LOGS_0, LOGS_1], 0.0)
-
-
-def test_waiting_for_partitions_that_are_not_owned_ends_at_once() -> None:
-    ledger = new_ledger()
-    admit(ledger, record(0))
-    ledger.revoke([LOGS_0])
-    assert ledger.wait_until_settled([LOGS_0], WAIT_S)
 
 
 def test_waiting_for_decoded_room_ends_when_a_record_is_done() -> None:

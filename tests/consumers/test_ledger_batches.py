@@ -9,7 +9,6 @@ import pytest
 from consumers.assignment import Receipt
 from consumers.ledger import Ledger
 from consumers.record import Record, Records, records_of
-from consumers.rejection import RejectedPiece
 from tests.consumers.records import LOGS_0, Letters, admit_batch, new_ledger, numbers, record, rejection
 
 
@@ -50,43 +49,11 @@ def test_as_many_of_the_first_records_are_admitted_as_there_is_room_for(cap_reco
     assert ledger.tally["admitted"] == 5
 
 
-def test_a_record_larger_than_the_cap_stops_the_batch_before_it_and_enters_alone() -> None:
-    ledger = new_ledger(cap_bytes=10)
-    small, large, last = b"small", b"l" * 1_000, b"last"
-    first = ledger.admit(batch(small, large, last))
-    assert values_of(first) == [small]
-    assert ledger.admit(batch(large, last)) is None
-    assert first is not None
-    first.drop(numbers(0), "empty")
-    alone = ledger.admit(batch(large, last))
-    assert values_of(alone) == [large]
-    assert ledger.admit(batch(b"")) is None
-
-
-def test_records_without_bytes_enter_a_ledger_that_is_full_of_bytes_to_the_last() -> None:
-    ledger = new_ledger(cap_records=4, cap_bytes=10)
-    admitted = ledger.admit(batch(b"x" * 10, b"", b"", b"x"))
-    assert values_of(admitted) == [b"x" * 10, b"", b""]
-
-
 def test_sizes_at_hand_are_not_measured_again() -> None:
     ledger = new_ledger(cap_bytes=100)
     admitted = ledger.admit(batch(b"x", b"y", b"z"), numbers(40, 50, 60))
     assert values_of(admitted) == [b"x", b"y"]
     assert ledger.open_bytes == 90
-
-
-def test_arrival_numbers_go_on_from_batch_to_batch_and_begin_again_with_an_assignment() -> None:
-    ledger = new_ledger()
-    first, second = admit_batch(ledger, record(5), record(9)), admit_batch(ledger, record(11), record(12), record(40))
-    assert (first.arrival.tolist(), second.arrival.tolist()) == ([0, 1], [2, 3, 4])
-    assert first.assignment is second.assignment
-    assert (second.assignment.partition, second.assignment.first_offset) == (LOGS_0, 5)
-    ledger.revoke([LOGS_0])
-    ledger.assign([LOGS_0])
-    again = admit_batch(ledger, record(5))
-    assert again.arrival.tolist() == [0]
-    assert again.assignment is not first.assignment
 
 
 @pytest.mark.parametrize(
@@ -107,80 +74,6 @@ def test_pieces_settle_in_any_order_and_grouping_across_batches(calls: list[list
         assert ledger.tally["indexed"] < 4
         first.assignment.settle(numbers(*call))
     assert state(ledger) == (0, 0, 0, {"admitted": 4, "indexed": 4}, {LOGS_0: 4})
-
-
-def test_records_of_several_batches_are_dropped_in_any_order() -> None:
-    letters = Letters()
-    ledger = new_ledger(letters=letters)
-    first, *_ = (admit_batch(ledger, record(n, b"line %d" % n), record(n + 1, b"line %d" % (n + 1))) for n in (0, 2, 4))
-    first.assignment.drop(numbers(5, 0, 3), "empty")
-    assert (ledger.committable(), ledger.open_bytes, set(ledger.oldest_open_s())) == ({LOGS_0: 1}, 18, {LOGS_0})
-    left = numbers(4, 1, 2)
-    first.assignment.expect(left, numbers(1, 1, 1), numbers(5, 5, 5))
-    for arrival in left.tolist():
-        first.assignment.reject(arrival, 0, 0, rejection("bad"))
-    assert [claim.record.value for claim, _, _ in letters.posted] == [b"line 4", b"line 1", b"line 2"]
-
-
-def test_a_record_may_be_expected_and_settled_long_after_others_of_its_batch() -> None:
-    ledger = new_ledger()
-    receipt = admit_batch(ledger, *map(record, range(3)))
-    receipt.expect(numbers(0, 2), numbers(1, 1), numbers(5, 5))
-    receipt.settle(numbers(0, 2))
-    later = [admit_batch(ledger, record(offset)) for offset in range(3, 2_003 // 30)]
-    for one in later:
-        expect_all(one)
-        one.settle(numbers(0))
-    assert ledger.committable() == {LOGS_0: 1}
-    receipt.assignment.expect(numbers(1), numbers(1), numbers(9))
-    receipt.assignment.settle(numbers(1))
-    assert ledger.committable() == {LOGS_0: 3 + len(later)}
-    assert (ledger.open_records, ledger.open_bytes, ledger.decoded_bytes) == (0, 0, 0)
-
-
-def test_bytes_are_released_record_by_record_and_places_by_the_prefix() -> None:
-    ledger = new_ledger()
-    receipt = admit_batch(ledger, record(0, b"x"), record(1, b"yy"), record(2, b"zzz"))
-    receipt.expect(numbers(0, 1, 2), numbers(1, 1, 1), numbers(10, 20, 30))
-    receipt.settle(numbers(1, 2))
-    assert (ledger.open_records, ledger.open_bytes, ledger.decoded_bytes) == (3, 1, 10)
-    receipt.settle(numbers(0))
-    assert (ledger.open_records, ledger.open_bytes, ledger.decoded_bytes) == (0, 0, 0)
-
-
-def test_rejects_of_several_calls_are_one_letter_among_settled_neighbours() -> None:
-    letters = Letters()
-    ledger = new_ledger(letters=letters)
-    receipt = admit_batch(ledger, *(record(offset, b"line %d" % offset) for offset in range(4)))
-    expect_all(receipt, pieces=2)
-    bad, worse = rejection("bad"), rejection("worse")
-    receipt.reject(1, 0, 0, bad)
-    receipt.reject(3, 0, 0, worse)
-    receipt.settle(numbers(0, 0, 2, 2))
-    receipt.reject(3, 1, 0, bad)
-    receipt.settle(numbers(1))
-    posted = [(claim.record.value, first, rejects) for claim, first, rejects in letters.posted]
-    assert posted == [
-        (b"line 3", worse, [RejectedPiece(0, 0, worse), RejectedPiece(1, 0, bad)]),
-        (b"line 1", bad, [RejectedPiece(0, 0, bad)]),
-    ]
-    assert ledger.committable() == {LOGS_0: 1}
-    letters.deliver_all()
-    assert state(ledger) == (0, 0, 0, {"admitted": 4, "indexed": 2, "dead_letter": 2}, {LOGS_0: 4})
-
-
-def test_of_a_dead_assignment_nothing_becomes_a_letter_and_all_of_it_is_abandoned() -> None:
-    letters = Letters()
-    ledger = new_ledger(letters=letters)
-    receipt = admit_batch(ledger, *map(record, range(4)))
-    receipt.expect(numbers(0, 1), numbers(2, 1), numbers(7, 7))
-    receipt.reject(0, 0, 0, rejection("bad"))
-    ledger.revoke([LOGS_0])
-    receipt.settle(numbers(0, 1))
-    receipt.refuse(2, rejection("undecodable"))
-    receipt.drop(numbers(3), "empty")
-    assert letters.posted == []
-    assert state(ledger) == (0, 0, 0, {"admitted": 4, "abandoned": 4}, {})
 
 
 MISUSE: dict[str, tuple[str, Callable[[Receipt], None]]] = {
@@ -273,17 +166,6 @@ def test_values_of_finished_records_are_let_go_once_less_than_half_of_the_bytes_
     assert len(freed) == 5
 
 
-def test_values_of_finished_records_are_let_go_once_less_than_half_of_the_records_are_open() -> None:
-    freed: list[bytes] = []
-    ledger = new_ledger()
-    receipt = admitted_values(ledger, freed, [1, 1, 1, 500])
-    assignment, arrival = receipt.assignment, receipt.arrival
-    expect_all(receipt)
-    del receipt
-    assignment.settle(arrival[[0, 1, 2]])
-    assert len(freed) == 3
-
-
 def test_a_letter_brings_the_original_though_its_batch_was_cut_several_times() -> None:
     letters = Letters()
     ledger = new_ledger(letters=letters)
@@ -300,20 +182,6 @@ def test_a_letter_brings_the_original_though_its_batch_was_cut_several_times() -
     originals: list[Record] = [claim.record for claim, _, _ in letters.posted]
     assert originals == [receipt.records.record(37), receipt.records.record(63)]
     assert originals[0].value == b"line 37"
-
-
-def test_the_values_of_a_revoked_assignment_are_let_go_at_once_and_its_bytes_when_they_settle() -> None:
-    freed: list[bytes] = []
-    ledger = new_ledger()
-    receipt = admitted_values(ledger, freed, [10, 20])
-    assignment = receipt.assignment
-    expect_all(receipt)
-    del receipt
-    ledger.revoke([LOGS_0])
-    assert len(freed) == 2
-    assert ledger.open_bytes == 30
-    assignment.settle(numbers(0, 1))
-    assert ledger.open_bytes == 0
 
 
 def test_a_backlog_that_is_settled_leaves_no_memory_behind() -> None:

@@ -15,14 +15,6 @@ from tests.fakes.source import FakeBroker, FakeSource
 WAIT_S = 20.0
 
 
-def test_what_is_fetched_is_delivered_in_order_with_a_receipt_each() -> None:
-    scene = Scene()
-    scene.play(lambda: scene.produce(0, 3), lambda: scene.produce(1, 2))
-    assert scene.offsets(0) == [0, 1, 2]
-    assert scene.offsets(1) == [0, 1]
-    assert scene.ledger.open_records == 5
-
-
 def test_at_the_cap_it_pauses_and_keeps_polling() -> None:
     scene = Scene(cap_records=3)
     scene.play(lambda: scene.produce(0, 3), lambda: scene.produce(0, 2), *[idle] * 5)
@@ -54,17 +46,6 @@ def test_it_resumes_below_the_low_water_mark_and_not_before() -> None:
         look,
     )
     assert resumed == [False, False, True]
-
-
-def test_what_is_paused_is_not_fetched_and_comes_after_the_resume() -> None:
-    scene = Scene(cap_records=2)
-
-    def paused_then_settled() -> None:
-        assert scene.offsets(0) == [0, 1]
-        scene.settle()
-
-    scene.play(lambda: scene.produce(0, 3), lambda: scene.produce(0, 2), idle, paused_then_settled, scene.settle, scene.settle, idle)
-    assert scene.offsets(0) == [0, 1, 2, 3, 4]
 
 
 def test_a_partition_that_arrives_during_a_pause_is_paused_after_its_first_records() -> None:
@@ -101,27 +82,10 @@ def test_held_records_of_a_revoked_partition_are_dropped_and_the_others_stay_in_
     assert scene.offsets(1) == [0, 1]
 
 
-def test_held_records_of_a_lost_partition_are_dropped_and_read_again() -> None:
-    scene = Scene(partitions=1, cap_records=1)
-
-    def lose() -> None:
-        scene.source.lost = True
-
-    scene.play(lambda: scene.produce(0, 3), lose, *[scene.settle] * 4)
-    assert scene.offsets(0) == [0, 0, 1, 2]
-    assert scene.committed() == {0: 3}
-
-
 def test_only_the_settled_prefix_is_committed() -> None:
     scene = Scene()
     scene.play(turn(lambda: scene.produce(0, 4), lambda: scene.produce(1, 2)), lambda: scene.settle(0, 2, 3, 5))
     assert scene.committed() == {0: 1}
-
-
-def test_gaps_between_offsets_do_not_stop_commits() -> None:
-    scene = Scene()
-    scene.play(lambda: [scene.broker.produce(0, b"x", gap=gap) for gap in (7, 0, 40)], scene.settle)
-    assert scene.committed() == {0: 50}
 
 
 def test_nothing_new_is_not_committed_again() -> None:
@@ -141,17 +105,6 @@ def test_a_refused_commit_is_said_and_tried_again_and_the_others_are_not() -> No
     assert scene.committed() == {1: 2}
     assert scene.said[:2] == ["commit of logs/0 was refused (coordinator is loading); trying again"] * 2
     assert [commit for commit in scene.broker.commits if scene.partition(1) in commit] == [{scene.partition(1): 2}]
-
-
-def test_a_commit_is_tried_until_it_is_accepted() -> None:
-    scene = Scene()
-
-    def refuse() -> None:
-        scene.broker.refused[scene.partition(0)] = "coordinator is loading"
-        scene.settle()
-
-    scene.play(lambda: scene.produce(0, 2), refuse, idle, scene.broker.refused.clear, idle)
-    assert scene.committed() == {0: 2}
 
 
 def test_between_two_ticks_nothing_is_committed() -> None:
@@ -226,13 +179,7 @@ def test_late_settle_does_not_rewind_what_the_next_owner_has_committed() -> None
 
 def test_a_lost_partition_is_not_committed() -> None:
     scene = Scene(commit_interval_s=3600.0)
-
-    def lose() -> None:
-        scene.settle()
-        scene.source.lost = True
-        scene.give()
-
-    scene.play(lambda: scene.produce(0, 3), lose)
+    scene.play(lambda: scene.produce(0, 3), turn(scene.settle, scene.lose, scene.give))
     assert scene.broker.commits == []
 
 
@@ -353,24 +300,6 @@ def test_a_partition_with_nothing_new_has_no_lag() -> None:
     assert lags == [0]
 
 
-def test_a_partition_that_is_gone_has_no_lag() -> None:
-    lags: list[int] = []
-    scene = Scene()
-
-    def look() -> None:
-        lags.append(scene.poller.lag_records())
-
-    scene.play(turn(lambda: scene.produce(0, 5), lambda: scene.produce(1, 1)), look, lambda: scene.give(1), look)
-    assert lags == [6, 1]
-
-
-def test_fail_points_lie_where_a_crash_hurts() -> None:
-    points: list[tuple[str, int, int]] = []
-    scene = Scene(fail_point=lambda point: points.append((point, len(scene.delivered), len(scene.broker.commits))))
-    scene.play(lambda: scene.produce(0, 2), scene.settle, lambda: scene.give(1))
-    assert points == [("polled", 0, 0), ("before_commit", 2, 0), ("after_commit", 2, 1), ("revoke", 2, 1), ("revoke", 2, 1)]
-
-
 def test_no_other_thread_ever_calls_the_source() -> None:
     broker = FakeBroker()
     source = FakeSource(broker)
@@ -397,3 +326,10 @@ def test_no_other_thread_ever_calls_the_source() -> None:
     assert not thread.is_alive()
     assert source.threads == {thread.ident}
     assert broker.committed == {broker.partitions[0]: 1}
+
+
+def test_fail_points_lie_where_a_crash_hurts() -> None:
+    points: list[tuple[str, int, int]] = []
+    scene = Scene(fail_point=lambda point: points.append((point, len(scene.delivered), len(scene.broker.commits))))
+    scene.play(lambda: scene.produce(0, 2), scene.settle, lambda: scene.give(1))
+    assert points == [("polled", 0, 0), ("before_commit", 2, 0), ("after_commit", 2, 1), ("revoke", 2, 1), ("revoke", 2, 1)]

@@ -8,15 +8,10 @@ from tests.consumers.scene import Scene, idle, turn
 
 def test_while_a_commit_has_no_outcome_there_is_no_second_one_and_polling_goes_on() -> None:
     scene = Scene()
-
-    def fall_silent() -> None:
-        scene.source.silent = True
-        scene.settle(0)
-
-    def answer() -> None:
-        scene.source.silent = False
-
-    scene.play(lambda: scene.produce(0, 3), fall_silent, lambda: scene.settle(1), *[idle] * 5, answer, lambda: scene.settle(2))
+    scene.play(
+        *(lambda: scene.produce(0, 3), lambda: scene.fall_silent(0), lambda: scene.settle(1), *[idle] * 5),
+        *(scene.answer, lambda: scene.settle(2)),
+    )
     assert scene.broker.commits == [{scene.partition(0): 1}, {scene.partition(0): 2}, {scene.partition(0): 3}]
     calls = scene.source.calls
     first, second = [at for at, call in enumerate(calls) if call == "commit"][:2]
@@ -25,30 +20,18 @@ def test_while_a_commit_has_no_outcome_there_is_no_second_one_and_polling_goes_o
 
 def test_the_last_commit_of_an_assignment_does_not_wait_for_the_outcome_of_the_one_before() -> None:
     scene = Scene()
-
-    def fall_silent() -> None:
-        scene.source.silent = True
-        scene.settle(0)
-
-    scene.play(lambda: scene.produce(0, 3), fall_silent, lambda: scene.settle(1), lambda: scene.give(1), idle)
+    scene.play(lambda: scene.produce(0, 3), lambda: scene.fall_silent(0), lambda: scene.settle(1), lambda: scene.give(1), idle)
     assert scene.broker.commits == [{scene.partition(0): 1}, {scene.partition(0): 2}]
 
 
 def test_an_outcome_of_a_past_assignment_says_nothing_about_this_one() -> None:
     scene = Scene()
 
-    def fall_silent() -> None:
-        scene.source.silent = True
-        scene.settle(0, 1)
-
-    def lose() -> None:
-        scene.source.lost = True
-
     def other_member_rewinds_and_the_outcome_comes() -> None:
         scene.broker.committed[scene.partition(0)] = 1
-        scene.source.silent = False
+        scene.answer()
 
-    scene.play(lambda: scene.produce(0, 2), fall_silent, lose, other_member_rewinds_and_the_outcome_comes, idle)
+    scene.play(lambda: scene.produce(0, 2), lambda: scene.fall_silent(0, 1), scene.lose, other_member_rewinds_and_the_outcome_comes, idle)
     assert scene.ledger.committed() == {}
     assert scene.said == []
 
@@ -82,12 +65,6 @@ def test_a_record_that_is_thrown_away_when_intake_stops_is_not_passed_over() -> 
     assert scene.committed() == {0: 1}
 
 
-def test_a_record_that_is_held_at_the_cap_is_not_passed_over_by_a_revocation() -> None:
-    scene = Scene(cap_records=1)
-    scene.play(lambda: scene.produce(0, 3), turn(scene.settle, lambda: scene.give(1)), idle)
-    assert scene.committed() == {0: 1}
-
-
 def test_a_partition_that_goes_away_during_a_drain_with_open_records_is_given_up() -> None:
     scene = Scene()
     scene.play(lambda: scene.produce(0, 2), turn(lambda: scene.settle(0), scene.poller.stop_intake), lambda: scene.give(1), idle)
@@ -97,19 +74,11 @@ def test_a_partition_that_goes_away_during_a_drain_with_open_records_is_given_up
 def test_a_partition_that_is_lost_during_a_drain_before_its_commit_was_accepted_is_given_up() -> None:
     scene = Scene()
     seen: list[dict[Partition, int | None]] = []
-
-    def fall_silent() -> None:
-        scene.source.silent = True
-        scene.settle()
-
-    def lose() -> None:
-        scene.source.lost = True
-
     scene.play(
         lambda: scene.produce(0, 2),
-        turn(fall_silent, scene.poller.stop_intake),
-        lose,
-        turn(lambda: seen.append(scene.poller.given_up)),
+        turn(scene.fall_silent, scene.poller.stop_intake),
+        scene.lose,
+        lambda: seen.append(scene.poller.given_up),
     )
     assert seen == [{scene.partition(0): 2}]
 
@@ -118,27 +87,13 @@ def test_a_partition_that_is_lost_during_a_drain_before_its_commit_was_accepted_
 def test_what_became_of_a_commit_is_known_though_its_partition_has_moved_during_a_drain(refusal: str) -> None:
     scene = Scene()
     seen: list[dict[Partition, int | None]] = []
-
-    def fall_silent() -> None:
-        scene.source.silent = True
-        scene.broker.refused = {scene.partition(0): refusal} if refusal else {}
-        scene.settle()
-
-    def answer() -> None:
-        scene.source.silent = False
-
+    scene.broker.refused = {scene.partition(0): refusal} if refusal else {}
     scene.play(
         lambda: scene.produce(0, 2),
-        turn(fall_silent, scene.poller.stop_intake),
+        turn(scene.fall_silent, scene.poller.stop_intake),
         lambda: scene.give(1),
-        turn(lambda: seen.append(scene.poller.given_up), answer),
+        turn(lambda: seen.append(scene.poller.given_up), scene.answer),
         idle,
     )
     assert seen == [{scene.partition(0): 2}]
     assert scene.poller.given_up == ({scene.partition(0): None} if refusal else {})
-
-
-def test_what_moves_while_records_are_taken_in_is_not_given_up() -> None:
-    scene = Scene()
-    scene.play(lambda: scene.produce(0, 2), lambda: scene.settle(0), lambda: scene.give(1), idle)
-    assert scene.poller.given_up == {}

@@ -53,16 +53,3 @@ def test_with_too_many_records_held_it_pauses_however_patient_it_is() -> None:
     assert len(scene.source.handed_out) == 1 + 18
     calls = scene.source.calls
     assert calls[calls.index("pause") :].count("fetch") >= 6, "it keeps polling"
-
-
-def test_a_patient_poller_delivers_nothing_after_stop_intake() -> None:
-    scene = Scene(partitions=1, cap_records=1, patience_s=FOR_EVER_S)
-    scene.play(lambda: scene.produce(0, 3), scene.poller.stop_intake, turn(scene.settle, lambda: scene.produce(0, 3)), idle)
-    assert scene.offsets(0) == [0]
-    assert scene.committed() == {0: 1}
-
-
-def test_a_patient_poller_lets_go_of_what_it_holds_of_a_revoked_partition() -> None:
-    scene = Scene(cap_records=1, patience_s=FOR_EVER_S)
-    scene.play(turn(lambda: scene.produce(0, 2), lambda: scene.produce(1, 2)), lambda: scene.give(1), *[scene.settle] * 4)
-    assert (scene.offsets(0), scene.offsets(1)) == ([0], [0, 1])

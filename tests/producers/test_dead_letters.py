@@ -104,27 +104,6 @@ def test_a_failed_delivery_is_sent_again_until_the_broker_takes_it(
     assert [record.value() for record in read_topic(topic, 1)] == [b"first"]
 
 
-def test_a_letter_that_the_topic_refuses_for_its_size_arrives_cut(
-    new_producer: NewProducer, topic: str, outcomes: Outcomes, read_topic: ReadTopic, said: Said
-) -> None:
-    small_topic = {**PRODUCER_PROPERTIES, "message.max.bytes": "100000"}
-    sender = DeadLetterSender(new_producer(small_topic), topic, version="1", say=said)
-    value = bytes(range(256)) * 1_000
-
-    deliver(sender, letter(value), outcomes)
-    deliver(sender, letter(b"small neighbour"), outcomes)
-
-    outcomes.wait_for(2)
-    records = {len(record.value() or b""): record for record in read_topic(topic, 2)}
-    headers = named(headers_of(records[HEAD_BYTES]))
-    assert records[HEAD_BYTES].value() == value[:HEAD_BYTES]
-    assert headers["vectail.truncated"] == b"true"
-    assert headers["vectail.size"] == b"256000"
-    assert headers["vectail.sha256"] == hashlib.sha256(value).hexdigest().encode()
-    assert "vectail.truncated" not in named(headers_of(records[len(b"small neighbour")]))
-    said.wait_for("refused one for its size")
-
-
 def test_what_the_topic_refuses_even_cut_gets_smaller_until_it_is_taken(
     new_producer: NewProducer, topic: str, outcomes: Outcomes, read_topic: ReadTopic
 ) -> None:
@@ -202,15 +181,6 @@ def test_a_tombstone_and_a_lone_surrogate_can_be_dead_letters() -> None:
     assert shaped.value is None
     assert named(shaped.headers)["vectail.size"] == b"0"
     assert named(shaped.headers)["vectail.reason"] == b"bad \\ud800"
-
-
-def test_a_list_of_pieces_too_long_for_a_header_is_left_out_and_counted() -> None:
-    pieces = [(sub, 0, f"reason {sub}") for sub in range(10_000)]
-
-    headers = named(envelope(letter(b"x", pieces=pieces), version="1", max_bytes=1_000_000).headers)
-
-    assert "vectail.pieces" not in headers
-    assert headers["vectail.pieces.omitted"] == b"10000"
 
 
 def test_a_cut_letter_keeps_its_headers_in_front_unless_they_are_as_large_as_a_value() -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from producers.kafka import TOO_LARGE, EmbeddedBroker, KafkaProducer, ProducerBroken, ProducerMisconfigured, QueueFull
 from tests.producers.conftest import WAIT_S, NewProducer, Outcomes, ReadTopic, Said
-from tests.services.proxy import Proxy
 
 
 def test_delivery_is_reported_when_the_broker_has_the_record(
@@ -21,17 +20,6 @@ def test_delivery_is_reported_when_the_broker_has_the_record(
     (record,) = read_topic(topic, 1)
     assert (record.key(), record.value(), record.partition()) == (b"k", b"v", 3)
     assert record.headers() == [("a", b"1"), ("a", b"\xff"), ("n", None)]
-
-
-def test_an_empty_value_stays_empty_and_none_is_a_tombstone(
-    new_producer: NewProducer, topic: str, outcomes: Outcomes, read_topic: ReadTopic
-) -> None:
-    producer = new_producer()
-    producer.send(topic, value=b"", partition=0, delivered=outcomes.of("empty"))
-    producer.send(topic, value=None, key=b"k", partition=0, delivered=outcomes.of("none"))
-
-    outcomes.wait_for(2)
-    assert [record.value() for record in read_topic(topic, 2)] == [b"", None]
 
 
 def test_every_record_is_reported_exactly_once_and_flush_waits_for_all(new_producer: NewProducer, topic: str) -> None:
@@ -101,18 +89,6 @@ def test_without_a_broker_nothing_is_reported_until_close_and_its_absence_is_sai
     assert len(said.lines) == 1
 
 
-def test_a_broker_that_comes_late_gets_what_was_sent_before(
-    broker: EmbeddedBroker, new_producer: NewProducer, closed_port: int, topic: str, outcomes: Outcomes, said: Said
-) -> None:
-    producer = new_producer(servers=f"127.0.0.1:{closed_port}")
-    producer.send(topic, value=b"early", delivered=outcomes.of("r"))
-    said.wait_for("trying again")
-    assert outcomes.all == []
-
-    with Proxy(int(broker.bootstrap_servers.rpartition(":")[2]), at=closed_port):
-        assert outcomes.wait_for(1) == [("r", None)]
-
-
 def test_a_record_of_the_largest_line_is_taken_and_a_larger_one_is_refused_by_name(
     new_producer: NewProducer, topic: str, outcomes: Outcomes
 ) -> None:
@@ -140,18 +116,6 @@ def test_a_full_queue_is_refused_at_once_when_told_not_to_wait_or_to_stop(
         producer.send("t", value=b"4", delivered=outcomes.of("4"))
     producer.close(0.0)
     assert sorted(name for name, _ in outcomes.all) == ["1", "2"]
-
-
-def test_a_full_queue_makes_the_sender_wait_and_loses_nothing(new_producer: NewProducer, topic: str, read_topic: ReadTopic) -> None:
-    producer = new_producer({"queue.buffering.max.messages": "10"})
-    reasons: Counter[str | None] = Counter()
-
-    for number in range(500):
-        producer.send(topic, value=b"%d" % number, partition=0, delivered=lambda reason: reasons.update([reason]))
-
-    assert producer.flush(WAIT_S) == 0
-    assert reasons == Counter({None: 500})
-    assert [record.value() for record in read_topic(topic, 500)] == [b"%d" % number for number in range(500)]
 
 
 def test_values_of_one_partition_arrive_in_their_order_however_small_the_queue(
@@ -220,16 +184,6 @@ def test_values_that_the_client_refuses_are_reported_and_a_producer_that_is_brok
     producer.close(WAIT_S)
     with pytest.raises(ProducerBroken, match="closed"):
         producer.send_values(topic, [b"x"], partition=0, delivered=outcomes.of("r"))
-
-
-def test_a_closed_producer_refuses_and_closing_twice_is_safe(new_producer: NewProducer, outcomes: Outcomes) -> None:
-    producer = new_producer()
-    assert producer.close(WAIT_S) == 0
-    assert producer.close(WAIT_S) == 0
-
-    with pytest.raises(ProducerBroken, match="closed"):
-        producer.send("t", value=b"x", delivered=outcomes.of("r"))
-    assert producer.fatal is None
 
 
 def test_a_callback_that_raises_breaks_the_producer_visibly(

@@ -60,20 +60,6 @@ def test_lines_are_those_of_split_in_any_blocks(content: bytes, sizes: list[int]
     assert lines == oracle(content, max_record_bytes)
 
 
-@pytest.mark.parametrize(
-    ("content", "lines"),
-    [
-        (b"", []),
-        (b"\n", [b""]),
-        (b"a\n\nb", [b"a", b"", b"b"]),
-        (b"a\r\nb\r\r\nc\r", [b"a", b"b\r", b"c\r"]),
-        (b"\x00\xff\n", [b"\x00\xff"]),
-    ],
-)
-def test_only_the_line_end_and_one_return_before_it_are_not_text(content: bytes, lines: list[bytes]) -> None:
-    assert list(read_lines(io.BytesIO(content))) == lines
-
-
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b""])
 def test_the_longest_line_passes_and_one_byte_more_does_not(end: bytes) -> None:
     longest, longer = b"x" * 1_000_000, b"x" * 1_000_001

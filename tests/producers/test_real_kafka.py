@@ -47,31 +47,6 @@ def read_all(kafka: OwnKafka, topic: str) -> list[Message]:
     return found
 
 
-def test_dead_letters_wait_out_a_killed_broker_and_none_is_lost_or_called_delivered_early(
-    kafka: OwnKafka, producer: KafkaProducer, unique: Unique, outcomes: Outcomes
-) -> None:
-    topic = unique("dead")
-    kafka.create_topic(topic)
-    trouble = Said()
-    sender = DeadLetterSender(producer, topic, version="1", say=trouble, quiet_s=1.0)
-    sender.send(letter(b"before"), delivered=lambda: outcomes.of("before")(None))
-    outcomes.wait_for(1)
-    before = len(trouble.lines)  # on a busy machine the first letter may take longer than is quiet
-
-    kafka.kill()
-    for number in range(10):
-        sender.send(letter(b"%d" % number), delivered=lambda number=number: outcomes.of(f"{number}")(None))  # type: ignore[misc]
-    trouble.wait_for("no acknowledgement")
-    assert [name for name, _ in outcomes.all] == ["before"]
-    kafka.start()
-
-    outcomes.wait_for(11)
-    trouble.wait_for("takes them again")
-    assert {record.value() for record in read_all(kafka, topic)} == {b"before", *(b"%d" % number for number in range(10))}
-    assert sender.open_letters == 0
-    assert len(trouble.lines) == before + 2
-
-
 def test_a_letter_that_the_broker_refuses_for_its_size_arrives_cut_and_its_neighbours_whole(
     kafka: OwnKafka, producer: KafkaProducer, unique: Unique, outcomes: Outcomes
 ) -> None:

@@ -1,10 +1,9 @@
 """Replies: each is settled exactly once, truthfully, and in time."""
 
-import threading
 import time
 
 from producers.replies import GRACE_S, PRODUCER_PROPERTIES, Reply, ReplySender
-from tests.producers.conftest import WAIT_S, NewProducer, Outcomes, ReadTopic
+from tests.producers.conftest import NewProducer, Outcomes, ReadTopic
 
 
 def test_a_reply_arrives_with_its_correlation_id_and_is_settled(
@@ -82,18 +81,3 @@ def test_a_full_queue_never_blocks_the_answer_stage(new_producer: NewProducer, c
 
     assert outcomes.all == [("second", False)]
     assert sender.undelivered == 1
-
-
-def test_replies_settle_only_on_the_delivery_thread(new_producer: NewProducer, topic: str) -> None:
-    sender = ReplySender(new_producer(PRODUCER_PROPERTIES))
-    where: list[str] = []
-    settled = threading.Event()
-
-    def note(_delivered: bool) -> None:  # noqa: FBT001 - the border's own signature
-        where.append(threading.current_thread().name)
-        settled.set()
-
-    sender.send(Reply(topic, b"1", b"{}"), deadline_s=time.monotonic() + GRACE_S, settled=note)
-
-    assert settled.wait(WAIT_S)
-    assert where == ["kafka-delivery"]

@@ -98,7 +98,7 @@ READING_MUTATIONS = (
         "consumers/decode/cri.py",
         'np.array([value == "P" for value in tag.values])',
         'np.array([value in "PF" for value in tag.values])',
-        ("tests/consumers/decode/test_text_reader.py", _TEST_PIECES),
+        ("tests/consumers/decode/test_golden.py", _TEST_PIECES),
     ),
     Mutation(
         "a window of verify is bounded by what was sent and not by what is in it",
@@ -168,7 +168,7 @@ READING_MUTATIONS = (
         "consumers/decode/json_roles.py",
         "if number & WHOLE and _is_of_pino(flags):",
         "if number & WHOLE:",
-        ("tests/consumers/decode/test_json_flavours.py", "tests/consumers/decode/test_json_reader.py"),
+        ("tests/consumers/decode/test_golden.py", "tests/consumers/decode/test_json_reader.py"),
     ),
     Mutation(
         "a line of New Year's Eve is of the year in which it is read",

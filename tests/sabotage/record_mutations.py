@@ -73,7 +73,7 @@ RECORD_MUTATIONS = (
         "consumers/kafka/message.py",
         "NO_LEADER_EPOCH if said is None else said",
         "NO_LEADER_EPOCH",
-        ("tests/consumers/kafka/test_waiting.py",),
+        ("tests/properties/test_intake.py",),
     ),
     Mutation(
         "the last record of an event is taken for one of its first one's leader",

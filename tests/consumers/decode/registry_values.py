@@ -131,15 +131,6 @@ def a_log() -> Any:  # noqa: ANN401 - classes made at run time
     return log
 
 
-PROTOBUF_LINE = Line(
-    "sent",
-    "ERROR",
-    "web-1",
-    LOGGED_MS,
-    {"host.name": "web-1", "bytes_sent": 1 << 40, "more.retry": True, "retries": 3, "labels.a.name": "x"},
-)
-
-
 def _registered() -> Registered:
     registered = Registered()
     registered.avro(LOG, VALUE)

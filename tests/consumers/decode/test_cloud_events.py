@@ -5,7 +5,6 @@ from base64 import b64encode
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
 from cloudevents.core.bindings.kafka import KafkaMessage, to_binary_event, to_structured_event
 from cloudevents.core.v1.event import CloudEvent
 from hypothesis import given, settings
@@ -20,7 +19,6 @@ ATTRIBUTES = {"specversion": "1.0", "id": "e-7", "source": "/cart", "type": "car
 FIELDS = {"cloudevents.event_id": "e-7", "cloudevents.event_source": "/cart", "cloudevents.event_type": "cart.failed"}
 TIME_MS = KAFKA_MS - 500
 BATCH: Header = ("content-type", b"application/cloudevents-batch+json; charset=UTF-8")
-STRUCTURED: Header = ("content-type", b"application/cloudevents+json")
 
 
 def binary(**others: str) -> tuple[Header, ...]:
@@ -40,21 +38,6 @@ def structured(**others: Any) -> bytes:  # noqa: ANN401
     return json.dumps({**ATTRIBUTES, **others}).encode()
 
 
-@pytest.mark.parametrize("rules", [EVENTS, DecodeRules()])
-def test_a_binary_event_has_its_attributes_in_headers(rules: DecodeRules) -> None:
-    value = b'{"message":"it failed","level":"error","host":"h"}'
-    (entry,) = entries(value, binary(content_type="application/json", subject="item/3"), rules)
-    fields = {**FIELDS, "cloudevents.event_subject": "item/3", "host.name": "h"}
-    assert entry == Seen(0, 0, "it failed", TIME_MS, "", "ERROR", fields, None)
-
-
-@pytest.mark.parametrize("rules", [EVENTS, DecodeRules(), DecodeRules(format="json")])
-@pytest.mark.parametrize("headers", [(), (STRUCTURED,)])
-def test_a_structured_event_is_one_object(headers: tuple[Header, ...], rules: DecodeRules) -> None:
-    (entry,) = entries(structured(data={"message": "it failed", "level": "error", "host": "h"}), headers, rules)
-    assert entry == Seen(0, 0, "it failed", TIME_MS, "", "ERROR", {**FIELDS, "host.name": "h"}, None)
-
-
 def test_a_batch_is_an_array_of_events_which_may_hold_several_entries_each() -> None:
     batch = [{**ATTRIBUTES, "data": data} for data in ("text", [{"msg": "a"}, {"msg": "b"}], {"msg": "c"})]
     for headers in ((), (BATCH,)):
@@ -62,42 +45,6 @@ def test_a_batch_is_an_array_of_events_which_may_hold_several_entries_each() -> 
         assert [(entry.sub, entry.text) for entry in found] == list(enumerate(["text", "a", "b", "c"]))
         assert all((entry.time_ms, entry.fields) == (TIME_MS, FIELDS) for entry in found)
     assert entries(b"[]", (BATCH,)) == []
-
-
-@pytest.mark.parametrize(
-    ("data", "text"),
-    [
-        ({"data": "a line\n"}, "a line"),
-        ({"data": '{"msg":"within"}'}, "within"),
-        ({"data": "{not JSON", "datacontenttype": "text/plain"}, "{not JSON"),
-        ({"data": 5}, "5"),
-        ({"data_base64": b64encode(b'{"msg":"coded"}').decode()}, "coded"),
-        ({"data_base64": b64encode(b"a line").decode(), "datacontenttype": "text/plain"}, "a line"),
-        ({"data_base64": b64encode(b"not \xff").decode()}, "not \ufffd"),
-        ({}, "cart.failed"),
-        ({"data": None, "subject": "item/3"}, "cart.failed: item/3"),
-        ({"data": ""}, "cart.failed"),
-    ],
-)
-def test_data_of_any_type_has_a_text(data: dict[str, Any], text: str) -> None:
-    (entry,) = entries(structured(**data))
-    assert entry.text == text
-
-
-@pytest.mark.parametrize(
-    ("content_type", "value", "text"),
-    [
-        ("application/json", b'{"msg":"m"}', "m"),
-        ("application/vnd.cart+json; charset=utf-8", b'{"msg":"m"}', "m"),
-        ("text/plain", b'{"msg":"m"}', '{"msg":"m"}'),
-        (None, b'{"msg":"m"}', "m"),
-        (None, b"a line", "a line"),
-        ("application/json", b'"a JSON text"', '"a JSON text"'),
-    ],
-)
-def test_the_content_type_says_what_binary_data_is(content_type: str | None, value: bytes, text: str) -> None:
-    (entry,) = entries(value, binary() if content_type is None else binary(content_type=content_type))
-    assert (entry.text, entry.fields) == (text, FIELDS)
 
 
 def test_what_the_data_says_comes_before_what_the_event_says() -> None:
@@ -118,46 +65,10 @@ def test_attributes_that_are_too_long_are_left_out() -> None:
     assert len(json.dumps(entry.fields, separators=(",", ":"))) <= 4_096
 
 
-@pytest.mark.parametrize(
-    ("value", "headers"),
-    [
-        (b"a line", ()),
-        (b"{}", ()),
-        (b"[1]", (BATCH,)),
-        (structured(id=5), ()),
-        (structured(data_base64="%"), ()),
-        (structured(data_base64=5), ()),
-        (b"{", (STRUCTURED,)),
-        (b"\x00", (("content-type", b"application/cloudevents+avro"),)),
-        (b"{bad", binary(content_type="application/json")),
-        (b'{"a":' * 300 + b"1" + b"}" * 300, binary(content_type="application/json")),
-        (structured(data=json.loads('{"a":' * 300 + "1" + "}" * 300)), ()),
-    ],
-)
-def test_what_is_no_event_is_rejected_and_its_neighbours_are_not(value: bytes, headers: tuple[Header, ...]) -> None:
-    for rules in (EVENTS, DecodeRules()) if headers else (EVENTS,):
-        decoded = decode_values([b"first", value, b"last"], rules, [binary(), headers, binary()])
-        ((row, rejection),) = decoded.rejected
-        assert (row, rejection.kind) == (1, "undecodable")
-        assert [(entry.row, entry.text) for entry in seen(decoded.entries)] == [(0, "first"), (2, "last")]
-
-
 def test_one_bad_event_of_a_batch_rejects_all_of_its_value() -> None:
     batch = [{**ATTRIBUTES, "data": "x"}, {**ATTRIBUTES, "data_base64": b64encode(b"{bad").decode(), "datacontenttype": "text/json"}]
     ((_, rejection),) = decode_values([json.dumps(batch).encode()], EVENTS).rejected
     assert rejection.kind == "undecodable"
-
-
-def test_more_events_or_entries_than_allowed_are_rejected() -> None:
-    rules = DecodeRules(format="cloudevents", max_entries=3)
-    for batch in ([{**ATTRIBUTES, "data": "x"}] * 4, [{**ATTRIBUTES, "data": [{"msg": "a"}] * 2}] * 2):
-        ((_, rejection),) = decode_values([json.dumps(batch).encode()], rules).rejected
-        assert rejection.kind == "too_many_entries"
-
-
-def test_a_null_value_is_empty() -> None:
-    decoded = decode_values([None, b""], DecodeRules(), [binary(), binary()])
-    assert (decoded.empty.tolist(), decoded.rejected) == ([0, 1], [])
 
 
 names = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1, max_size=20)

@@ -12,13 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from consumers.columns import as_texts, byte_column
+from consumers.columns import as_texts
 from consumers.decode.compressed import Codec, Damaged, TooLarge, decompress, find_codec
 from consumers.decode.decoder import Decoder
-from consumers.decode.found import Values
-from consumers.decode.opened import Opener
 from consumers.decode.rules import DecodeRules, Format
-from consumers.decode.tally import DecodeTally
 
 Encode = Callable[[bytes], bytes]
 LIMIT_BYTES = 1_000
@@ -246,45 +243,3 @@ def test_values_that_grow_are_decoded_in_parts_of_bounded_size() -> None:
     assert [(row + first, why) for first, _, part in parts for row, why in part.rejected] == whole.rejected
     assert [row for row, _ in whole.rejected] == [22, 25]
     assert [part[:2] for part in decoder.decode_parts([b"a", b"b"], np.arange(2))] == [(0, 2)]
-
-
-def test_each_part_has_the_values_times_and_headers_of_its_records() -> None:
-    values = [b"a", gzip.compress(b"bb", mtime=0), gzip.compress(b"cc", mtime=0)[:-1], gzip.compress(b"dd", mtime=0), None, b"e"]
-    kafka_ms = np.arange(6)
-    headers = [(("n", str(row).encode()),) for row in range(6)]
-    opener = Opener(DecodeRules(), DecodeTally())
-    given = Values(values, byte_column(values), kafka_ms, headers)  # type: ignore[arg-type]  # None is not open
-    first = 0
-    contents: list[bytes | None] = []
-    for end, part, failed in opener.open_all(given, np.array([value is not None for value in values]), part_bytes=2):
-        assert part.kafka_ms.tolist() == kafka_ms[first:end].tolist()
-        assert part.headers == headers[first:end]
-        assert part.column.to_pylist() == list(part.value)
-        assert [first + row for row in failed] == ([2] if first == 2 else [])
-        contents += part.value
-        first = end
-    assert contents == [b"a", b"bb", values[2], b"dd", None, b"e"]
-    assert first == 6
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ("\ufeffkäse".encode(), "käse"),
-        ("\ufeffkäse 語".encode("utf-16-le"), "käse 語"),
-        ("\ufeffkäse 語".encode("utf-16-be"), "käse 語"),
-        ('\ufeff{"msg": "in JSON"}'.encode("utf-16-le"), "in JSON"),
-        (b'\xef\xbb\xbf{"msg": "in JSON"}', "in JSON"),
-        (gzip.compress("\ufeffkäse".encode("utf-16-le"), mtime=0), "käse"),
-        (b"\xff\xfea\x00b", "a\ufffd"),
-    ],
-)
-def test_byte_order_marks_go(value: bytes, text: str) -> None:
-    decoder = Decoder()
-    assert as_texts(decoder.decode([value], np.arange(1)).entries.text) == [text]
-    assert decoder.tally.replaced_records == ("\ufffd" in text)
-
-
-def test_utf_16_that_is_cut_off_is_rejected_where_the_rules_are_strict() -> None:
-    ((row, rejection),) = Decoder(DecodeRules(strict=True)).decode([b"\xff\xfea\x00b"], np.arange(1)).rejected
-    assert (row, rejection.reason) == (0, "undecodable: it begins as UTF-16 and is not valid")

@@ -1,12 +1,11 @@
 """Reading JSON: several objects a value, values of other formats, bad values beside good ones, and forms that change."""
 
 import json
-from typing import Any
 
 import numpy as np
 import pytest
 
-from consumers.columns import as_texts, byte_column, string_column
+from consumers.columns import as_texts, byte_column
 from consumers.decode.found import NO_TIME, Found, Values, undecodable
 from consumers.decode.json_columns import JsonColumns
 from consumers.decode.json_form import ObjectForm
@@ -28,48 +27,6 @@ def read(*values: bytes, rules: DecodeRules = DecodeRules()) -> Found:  # noqa: 
 def rows_of(found: Found) -> list[tuple[int, int, str]]:
     """Return (place, sub, text) of each entry."""
     return list(zip(found.place.tolist(), found.sub.tolist(), as_texts(found.text), strict=True))
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        b'{"msg":"a"}\n{"msg":"b"}',
-        b'{"msg":"a"}\r\n\r\n{"msg":"b"}\r\n',
-        b' {"msg":"a"} {"msg":"b"} ',
-        b'{"msg":"a"}{"msg":"b"}',
-        b'{\n"msg":"a"\n}\n{\n"msg":"b"\n}',
-        b'[{"msg":"a"},{"msg":"b"}]',
-    ],
-)
-def test_several_objects_of_a_value_are_several_entries(value: bytes) -> None:
-    good = b'{"msg":"x"}'
-    assert rows_of(read(good, value, good)) == [(0, 0, "x"), (1, 0, "a"), (1, 1, "b"), (2, 0, "x")]
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        b'{"msg":"a"}\n{"msg":"b"',
-        b'{"msg":"a"}\nplain',
-        b'{"msg":"a"} x',
-        b'{"msg":"a"}{"n":1e999}',
-        b'{"msg":"a"},{"msg":"b"}',
-        b" ",
-        b"\xff",
-    ],
-)
-def test_a_value_with_one_bad_part_is_bad_and_its_neighbours_are_not(value: bytes) -> None:
-    good = b'{"msg":"x"}'
-    found = read(good, value, good)
-    assert rows_of(found) == [(0, 0, "x"), (2, 0, "x")]
-    assert found.failed == [(1, undecodable("not valid JSON"))]
-
-
-@pytest.mark.parametrize("value", [b'{"msg":"a"}\n' * 3, b'{"msg":"a"}' * 3, b'[{"msg":"a"},{"msg":"a"},{"msg":"a"}]'])
-def test_more_entries_than_allowed_are_refused(value: bytes) -> None:
-    assert read(value, rules=DecodeRules(max_entries=3)).size == 3
-    ((row, rejection),) = read(value, rules=DecodeRules(max_entries=2)).failed
-    assert (row, rejection.kind) == (0, "too_many_entries")
 
 
 def test_a_megabyte_of_small_objects_is_refused_without_reading_all_of_it() -> None:
@@ -132,56 +89,10 @@ def test_without_other_readers_batches_are_objects() -> None:
     ]
 
 
-def test_names_of_the_settings_come_before_the_documented_ones() -> None:
-    document = {
-        "message": "a",
-        "detail": {"line": "b"},
-        "when": "2026-01-02T03:04:05Z",
-        "time": 1_700_000_000,
-        "sev": "warn",
-        "level": "info",
-        "unit.name": "cart",
-        "app": "x",
-    }
-    names = FieldNames(text=("none", "detail.line"), time=("when",), level=("sev",), service=("unit.name",), keep=("level",))
-    for copies in (1, 20):
-        found = read(*[json.dumps(document).encode()] * copies, rules=DecodeRules(names=names))
-        assert (found.text[0].as_py(), int(found.time_ms[0]), found.service.text(0), found.level.text(0)) == (
-            "b",
-            1_767_323_045_000,
-            "cart",
-            "WARN",
-        )
-        assert json.loads(found.fields[0].as_py()) == {"level": "info", "app": "x", "message": "a", "time": 1_700_000_000}
-
-
 def test_a_name_of_the_settings_that_holds_nothing_useful_is_passed_over() -> None:
     names = FieldNames(text=("n",), time=("n",), level=("n",), service=("n",))
     found = read(b'{"n":5,"message":"a","level":"info","app":"x"}', rules=DecodeRules(names=names))
     assert (found.text[0].as_py(), found.service.text(0), found.level.text(0), int(found.time_ms[0])) == ("a", "x", "INFO", NO_TIME)
-
-
-def test_a_form_grows_and_what_does_not_fit_is_still_read() -> None:
-    reader = JsonReader(DecodeRules())
-    some: list[dict[str, Any]] = [
-        {"msg": "a"},
-        {"msg": "a", "n": 1},
-        {"msg": "a", "n": "x"},
-        {"msg": "a", "n": {"m": 2}},
-        {"msg": "a", "n": None},
-    ]
-    fields = [None, '{"n":1}', '{"n":"x"}', '{"n.m":2}', None]
-    for turn in range(3):
-        for document, field in zip(some, fields, strict=True):
-            found = reader.read(values_of(*[json.dumps(document).encode()] * 9))
-            assert found.fields.to_pylist() == [field] * 9, turn
-
-
-def test_many_different_keys_are_bounded_and_all_read() -> None:
-    reader = JsonReader(DecodeRules(max_other_fields=1))
-    for start in range(0, 2_000, 200):
-        found = reader.read(values_of(*(json.dumps({"msg": "a", f"k{i}": i}).encode() for i in range(start, start + 200))))
-        assert found.fields.to_pylist() == [f'{{"k{i}":{i}}}' for i in range(start, start + 200)]
 
 
 def test_a_form_that_nothing_fits_any_more_is_forgotten() -> None:
@@ -211,24 +122,3 @@ def test_nested_texts_are_remembered_up_to_a_bound() -> None:
         assert not others
         assert found.fields.to_pylist() == [f'{{"n.id":{i}}}' for i in range(start, start + 3_000)]
         assert len(columns._nested["n"]) <= 4_096  # noqa: SLF001 - the bound cannot be seen from outside
-
-
-def test_neighbours_change_nothing() -> None:
-    some = [
-        b'{"msg":"a","n":1}',
-        b'{"msg":"a","n":true}',
-        b'{"msg":"a","n":1.0}',
-        b'{"msg":"a","n":-0.0}',
-        b'{"msg":"a","n":0.0}',
-        b'{"msg":"a","n":0}',
-    ]
-    together = read(*some * 50).fields
-    assert together.equals(string_column(['{"n":1}', '{"n":true}', '{"n":1.0}', '{"n":-0.0}', '{"n":0.0}', '{"n":0}'] * 50))
-
-
-def test_fields_that_are_too_many_bytes_are_cut_alike_by_the_fast_path() -> None:
-    document = {"msg": "a", **{f"k{i:02}": "é" * 250 for i in range(16)}}
-    value = json.dumps(document, ensure_ascii=False).encode()
-    (alone,), several = read(value).fields.to_pylist(), read(*[value] * 20).fields.to_pylist()
-    assert several == [alone] * 20
-    assert len(alone.encode()) <= 4_096

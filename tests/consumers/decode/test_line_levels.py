@@ -222,13 +222,6 @@ def test_a_line_ends_where_the_next_one_begins(line: str, after: str) -> None:
     assert levels(string_column([line, after, line + after]), end=end)[0] == level(line, end=end)
 
 
-def test_blanks_are_skipped_alike_beside_a_line_that_has_something_before_its_time() -> None:
-    column = string_column(["1 " * 9 + " " * 65 + "ERROR", "1 " * 9 + "10:00:00 ERROR"])
-    start, end, kind = (np.array(values, np.uint8) for values in ([0, 18], [0, 26], [0, 0]))
-
-    assert find_levels(column, start, end, kind).tolist() == [-1, LEVELS.index("ERROR")]
-
-
 def test_a_slice_is_read_from_its_own_beginning_and_a_null_as_an_empty_line() -> None:
     column = string_column(["ERROR x", "é", None, "WARN", "[info]"])
 

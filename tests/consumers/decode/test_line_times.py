@@ -170,14 +170,6 @@ TIMES = (
 )  # fmt: skip
 
 
-def test_a_text_that_is_cut_takes_nothing_from_the_next_one() -> None:
-    for time in TIMES:
-        for size in range(len(time)):
-            both = string_column([time[:size], time[size:]])
-            assert find(both)[0] == find(string_column([time[:size]]))[0], (time, size)
-            assert iso_times(both).tolist()[0] == iso_times(string_column([time[:size]])).tolist()[0], (time, size)
-
-
 def test_columns_with_an_offset_with_nulls_and_without_rows_are_read() -> None:
     column = pa.concat_arrays([string_column([ISO, None, f"x {ISO}"]), string_column(["", f"- {ISO}", None])])
     expected = [20, 0, 0, 0, 22, 0]

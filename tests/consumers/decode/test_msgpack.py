@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.msgpack import Ext, encode
 
-from consumers.decode.rules import DecodeRules, FieldNames
+from consumers.decode.rules import DecodeRules
 from tests.consumers.decode.seen import KAFKA_MS, Seen, decode_values, seen
 
 MSGPACK = DecodeRules(format="msgpack")
@@ -69,47 +69,6 @@ def test_bytes_are_texts_or_base64_and_times_numbers() -> None:
     assert entry.fields == {"raw": "/w==", "at": 5.0, "code": "nine", "key.1": "one"}
 
 
-def test_names_of_the_settings_come_first() -> None:
-    rules = DecodeRules(format="msgpack", names=FieldNames(text=("deep.line",), level=("grade",)))
-    (entry,) = entries({"log": "no", "deep": {"line": "yes"}, "grade": "error", "level": "info"}, rules)
-    assert (entry.text, entry.level) == ("yes", "ERROR")
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        b"a line",
-        b"\xc1",
-        b"\x81\xa3log",
-        encode("text"),
-        encode([1, 2]),
-        encode([{"log": "x"}, 5]),
-        encode([True, {"log": "x"}]),
-        encode({"log": "x"}) + b"\x00",
-        b"\x81\xa3log\xa1\xff",
-        b"\xdd\xff\xff\xff\xff",
-        b"\xdf\xff\xff\xff\xff\xa3log",
-        b"\xdb\xff\xff\xff\xff",
-        b"\x91" * 100_000,
-        b"\x81\xa1a" * 300 + b"\x01",
-        b"\x81\x90\xa1x",
-        b"\xd7\xff" + b"\xff" * 8,
-    ],
-)
-def test_what_is_no_map_is_rejected_and_its_neighbours_are_not(value: bytes) -> None:
-    good = encode({"log": "good"})
-    decoded = decode_values([good, value, good], MSGPACK)
-    ((row, rejection),) = decoded.rejected
-    assert (row, rejection.kind) == (1, "undecodable")
-    assert [(entry.row, entry.text) for entry in seen(decoded.entries)] == [(0, "good"), (2, "good")]
-
-
-def test_more_events_than_allowed_are_rejected() -> None:
-    rules = DecodeRules(format="msgpack", max_entries=2)
-    ((_, rejection),) = decode_values([encode([{"log": "x"}] * 3)], rules).rejected
-    assert rejection.kind == "too_many_entries"
-
-
 values = st.recursive(
     st.one_of(
         st.none(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=9)
@@ -127,13 +86,3 @@ def test_a_map_has_the_entry_that_the_same_object_of_json_has(document: Mapping[
     written = decode_values([json.dumps(document).encode()], DecodeRules(format="json"))
     assert seen(packed.entries) == seen(written.entries)
     assert len(packed.rejected) == len(written.rejected)
-
-
-@settings(deadline=None, max_examples=100)
-@given(value=st.binary(max_size=40), cut=st.integers(0, 40))
-def test_any_bytes_are_entries_or_rejected(value: bytes, cut: int) -> None:
-    good = encode([[event_time(1_699_999_999), {"log": "x", "more": [1, {"a": b"b"}]}]])
-    for one in (value, good[:cut] + value[:3] + good[cut + 1 :]):
-        if one:
-            decoded = decode_values([one], MSGPACK)
-            assert decoded.entries.size or decoded.rejected or len(decoded.empty)

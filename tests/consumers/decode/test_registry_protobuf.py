@@ -16,30 +16,13 @@ from tests.consumers.decode.registry_values import (
     CLASSES,
     JSON,
     PLAIN,
-    PROTOBUF_LINE,
     REGISTERED,
     TEXTS,
     TYPES,
     Line,
-    a_log,
     decoder,
     lines,
 )
-
-
-def test_protobuf_gives_text_time_level_and_fields() -> None:
-    registered = Registered()
-    value = registered.protobuf(a_log())
-    (line,) = lines(decoder(registered.schemas()), value)
-    assert line == PROTOBUF_LINE
-
-
-def test_protobuf_in_a_header_has_its_message_indexes_there() -> None:
-    registered = Registered()
-    value, headers = registered.protobuf_in_header(a_log())
-    assert value == a_log().SerializeToString(deterministic=True) or len(value) == a_log().ByteSize()
-    (line,) = lines(decoder(registered.schemas()), value, headers=[headers])
-    assert line == PROTOBUF_LINE
 
 
 def test_a_nested_message_is_found_by_its_indexes() -> None:

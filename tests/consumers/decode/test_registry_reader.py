@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from consumers.decode.decoder import Decoder
 from consumers.decode.registry_reader import new_schema
 from consumers.decode.registry_schemas import NotOfSchema, Schemas, Unknown, Unusable
-from consumers.decode.rules import DecodeRules, FieldNames
+from consumers.decode.rules import DecodeRules
 from consumers.decode.tally import DecodeTally
 from consumers.schema import FetchedSchema
 from tests.consumers.decode.registered import Registered
@@ -39,12 +39,6 @@ from tests.consumers.decode.registry_values import (
     reasons,
     record,
 )
-
-
-def test_avro_gives_text_time_level_service_and_fields() -> None:
-    registered = Registered()
-    value = registered.avro(LOG, VALUE)
-    assert lines(decoder(registered.schemas()), value) == [expected()]
 
 
 def test_avro_whose_schema_is_in_a_header_is_read_alike() -> None:
@@ -110,31 +104,6 @@ def test_an_empty_string_and_null_are_empty() -> None:
     values = [registered.avro('"string"', ""), registered.avro('["null","string"]', None)]
     found = decoder(registered.schemas()).decode(values, np.zeros(2, np.int64))
     assert (found.empty.tolist(), found.rejected, found.entries.size) == ([0, 1], [], 0)
-
-
-def test_an_array_of_records_is_several_entries() -> None:
-    registered = Registered()
-    schema = json.dumps({"type": "array", "items": json.loads(record(("message", "string")))})
-    value = registered.avro(schema, [{"message": "a"}, {"message": "b"}])
-    assert [line.text for line in lines(decoder(registered.schemas()), value)] == ["a", "b"]
-
-
-def test_the_settings_name_the_fields_of_text_time_level_and_service() -> None:
-    registered = Registered()
-    event = {"type": "record", "name": "Event", "fields": [{"name": "what", "type": "string"}, {"name": "sev", "type": "string"}]}
-    schema = record(("event", event), ("at", {"type": "long", "logicalType": "timestamp-micros"}), ("unit", "string"))
-    value = {"event": {"what": "started", "sev": "err"}, "at": datetime.fromtimestamp(LOGGED_MS / 1000, UTC), "unit": "mail"}
-    names = FieldNames(text=("event.what",), time=("at",), level=("event.sev",), service=("unit",))
-    encoded = registered.avro(schema, value)
-    (line,) = lines(decoder(registered.schemas(), names=names), encoded)
-    assert line[:4] == ("started", "ERROR", "mail", LOGGED_MS)
-
-
-def test_json_schema_is_read_as_json() -> None:
-    registered = Registered()
-    schema = json.dumps({"title": "Log", "type": "object", "properties": {"msg": {"type": "string"}}})
-    value = registered.json(schema, {"msg": "hello", "level": "error", "pod": "web-1"})
-    assert lines(decoder(registered.schemas()), value) == [Line("hello", "ERROR", fields={"k8s.pod.name": "web-1"})]
 
 
 def test_what_is_not_of_its_schema_is_rejected_and_its_neighbours_are_read() -> None:
@@ -248,13 +217,6 @@ def test_a_value_that_is_large_only_as_json_is_rejected() -> None:
     value = registered.avro(schema, [{"x" * 200: True}] * 100)
     assert len(value) < 200
     assert reasons(decoder(registered.schemas(), max_record_bytes=1024), value)[0].startswith("too_large")
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.binary(max_size=60), st.sampled_from([1, 2, 3]))
-def test_any_bytes_are_read_or_rejected(body: bytes, number: int) -> None:
-    found = ANY.decode([b"\0" + number.to_bytes(4, "big") + body], np.zeros(1, np.int64))
-    assert len(set(found.entries.row.tolist())) + len(found.empty) + len(found.rejected) == 1
 
 
 @settings(max_examples=50, deadline=None)

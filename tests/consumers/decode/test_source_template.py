@@ -60,12 +60,6 @@ def test_a_template_is_named_with_its_logger_and_says_more_than_placeholders(wri
     assert [templates.text_of(written, logger) for _ in range(2)] == [text, text]
 
 
-def test_a_megabyte_of_braces_is_looked_through_soon() -> None:
-    templates = SourceTemplates(DecodeRules())
-    for written in ("{" * 1_000_000, "%(" * 500_000, "%-" + "0" * 1_000_000, "{a}" * 300_000, "%" * 1_000_000):
-        assert templates.text_of(written, "") is None or "a" in written
-
-
 @pytest.mark.parametrize(
     "document",
     [
@@ -117,18 +111,6 @@ def test_serilogs_properties_name_the_logger() -> None:
 @pytest.mark.parametrize("written", ["", " ", "{Message}", None, 5, ["a"], {"a": "b"}])
 def test_what_says_nothing_is_no_template(written: object) -> None:
     assert template({"msg": "x", "MessageTemplate": written, "logger": "Shop"}) is None
-
-
-def test_an_entry_without_a_template_stands_beside_one_that_has_one() -> None:
-    found = read({"msg": "a"}, EVENT, [{"msg": "b"}, EVENT], "no object", {"msg": "c"})
-    assert [(entry.row, entry.sub, entry.template) for entry in found] == [
-        (0, 0, None),
-        (1, 0, WRITTEN),
-        (2, 0, None),
-        (2, 1, WRITTEN),
-        (3, 0, None),
-        (4, 0, None),
-    ]
 
 
 def test_records_without_a_template_have_no_column_of_them() -> None:

@@ -40,12 +40,6 @@ def test_several_messages_in_a_value_are_several_entries(value: bytes, messages:
         assert found.sub.tolist() == [0, *range(len(messages)), 0]
 
 
-def test_more_messages_in_a_value_than_are_allowed_are_too_many() -> None:
-    found = read([b"<13>a\n<13>b", b"<13>a\n<13>b\n<13>c"], DecodeRules(max_entries=2))
-    assert found.place.tolist() == [0, 0]
-    assert [(place, rejection.kind) for place, rejection in found.failed] == [(1, "too_many_entries")]
-
-
 def test_each_message_takes_its_year_from_the_time_of_its_own_record() -> None:
     message = b"<13>Mar  1 00:00:00 host app: text"
     values = [message + b"\n" + message, message]

@@ -2,55 +2,26 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from consumers.columns import as_texts, string_column
 from consumers.decode.cri import find_cri
 from consumers.decode.decoder import Decoder
 from consumers.decode.escapes import strip_escapes
-from consumers.decode.rules import DecodeRules, FieldNames, Format
+from consumers.decode.rules import DecodeRules, FieldNames
 from consumers.decode.text_reader import without_nul
 
 KAFKA_MS = 1_795_400_000_000
 AT_MS = 1_795_000_000_123
 
 Entry = tuple[str, int, str | None]
-FORMATS: list[Format] = ["auto", "text"]
 
 
 def entries(values: list[bytes], decoder: Decoder | None = None) -> list[Entry]:
     """Return (text, time, fields) of the entries of several values."""
     found = (decoder or Decoder()).decode(values, np.full(len(values), KAFKA_MS)).entries
     return list(zip(as_texts(found.text), found.time_ms.tolist(), found.fields.to_pylist(), strict=True))
-
-
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize(
-    ("value", "entry"),
-    [
-        (b"2026-11-18T11:06:40.123456789Z stdout F disk full\n", ("disk full", AT_MS, '{"log.iostream":"stdout"}')),
-        (b"2026-11-18T11:06:40.123Z stderr F  disk full", (" disk full", AT_MS, '{"log.iostream":"stderr"}')),
-        (b"2026-11-18T12:06:40.123+01:00 stdout P a par", ("a par", AT_MS, '{"cri.partial":true,"log.iostream":"stdout"}')),
-        (b"2026-11-18T11:06:40.123Z stdout F:tag more", ("more", AT_MS, '{"log.iostream":"stdout"}')),
-        (b"2026-11-18T11:06:40Z stdout F two\nlines\n", ("two\nlines", AT_MS - 123, '{"log.iostream":"stdout"}')),
-        ("2026-11-18T11:06:40.123Z stdout F käse".encode(), ("käse", AT_MS, '{"log.iostream":"stdout"}')),
-        (b"2026-11-18T11:06:40.123Z stdout F \x1b[31mred\x1b[0m\n", ("red", AT_MS, '{"log.iostream":"stdout"}')),
-    ],
-)
-def test_a_line_of_a_container_runtime_is_its_text_with_time_and_stream(value: bytes, entry: Entry, form: Format) -> None:
-    assert entries([b"before", value, b"after"], Decoder(DecodeRules(format=form))) == [
-        ("before", KAFKA_MS, None),
-        entry,
-        ("after", KAFKA_MS, None),
-    ]
-
-
-@pytest.mark.parametrize(
-    "value", [b"2026-11-18T11:06:40.123Z stdout F", b"2026-11-18T11:06:40.123Z stdout F ", b"\0\0", b"\x1b[0m\n", b"\n\0"]
-)
-def test_what_holds_nothing_else_is_no_entry(value: bytes) -> None:
-    assert entries([value]) == []
 
 
 @pytest.mark.parametrize(
@@ -96,16 +67,6 @@ def test_escape_codes_go(coloured: str, plain: str) -> None:
     assert as_texts(strip_escapes(string_column(["a", coloured, "b"]))) == ["a", plain, "b"]
 
 
-def test_escape_codes_go_from_the_texts_of_every_format() -> None:
-    values = [
-        b'{"msg": "\\u001b[31mred\\u001b[0m\\n"}',
-        b"<13>1 - - - - - - \x1b[31mred\x1b[0m",
-        b"\x1b[31mred\x1b[0m\r\n",
-        b"\x1b[31mred\n\x1b[0m",
-    ]
-    assert [text for text, _, _ in entries(values)] == ["red"] * 4
-
-
 def test_a_column_without_escape_codes_or_nul_is_not_copied() -> None:
     column = string_column(["a", "", "b\n", "\0c"])
     assert strip_escapes(column) is column
@@ -115,28 +76,3 @@ def test_a_column_without_escape_codes_or_nul_is_not_copied() -> None:
 @given(texts=st.lists(st.text(alphabet=["a", "\0", "\n", "ä", "\x1b", "["], max_size=6), min_size=1, max_size=6))
 def test_nul_goes_from_the_end_and_from_nowhere_else(texts: list[str]) -> None:
     assert as_texts(without_nul(string_column(texts))) == [text.rstrip("\0") for text in texts]
-
-
-PIECES = st.sampled_from(
-    [
-        b"2026-11-18T11:06:40.123Z ",
-        b"stdout ",
-        b"F ",
-        b"\x1b[31m",
-        b"\x1b[0m",
-        b"\0",
-        b"\n",
-        b"\xff",
-        b"text",
-        b"T",
-        b"\xef\xbb\xbf",
-        b"<13>",
-    ]
-)
-
-
-@settings(max_examples=40)
-@given(values=st.lists(st.lists(PIECES, max_size=7).map(b"".join), min_size=1, max_size=6))
-def test_neighbours_do_not_influence_each_other(values: list[bytes]) -> None:
-    decoder = Decoder()
-    assert entries(values) == [entry for value in values for entry in entries([value], decoder)]

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from consumers.groupless.reader import GrouplessReader, OffsetRange, RangeUnreadable, TopicUnknown
@@ -147,14 +147,14 @@ def test_the_epoch_is_of_this_topic_and_not_of_its_name(kafka: KafkaServer, real
         admin.delete_topics([name])[name].result(WAIT_S)
     assert len(set(epochs)) == 2
     assert all(len(epoch) == 8 for epoch in epochs)
+    deadline_s = time.monotonic() + WAIT_S
+
+    def ask_until_it_is_gone() -> None:
+        while time.monotonic() < deadline_s:  # on a busy machine the broker still tells of it for a moment
+            real.epoch(name, WAIT_S)
+
     with pytest.raises(RangeUnreadable, match=name):
-        real.epoch(name, WAIT_S)
-
-
-def test_an_epoch_that_is_set_is_not_asked_for() -> None:
-    reader = GrouplessReader(f"127.0.0.1:{free_port()}", {}, topic_epoch="e7")
-    assert reader.epoch("logs", 0.1) == "e7"
-    reader.close()
+        ask_until_it_is_gone()
 
 
 def test_whether_a_topic_is_compacted_is_told(kafka: KafkaServer, real: GrouplessReader, mock_kafka: MockKafka, unique: Unique) -> None:
@@ -189,14 +189,3 @@ def test_a_broker_that_is_away_is_one_line() -> None:
         assert type(failed.value) is RangeUnreadable
     assert time.monotonic() - started_s < 10
     reader.close()
-
-
-def test_reading_moves_no_group(kafka: KafkaServer, real: GrouplessReader, unique: Unique) -> None:
-    place = Partition(unique("groups"), 0)
-    kafka.create_topic(place.topic)
-    send(kafka.bootstrap, place, 5)
-    assert len(read(real, place, 0, 5)) == 5
-    asker = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "vectail-loose", "log_level": 0})
-    (found,) = asker.committed([TopicPartition(*place)], WAIT_S)
-    asker.close()
-    assert found.offset < 0

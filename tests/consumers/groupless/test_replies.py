@@ -69,17 +69,6 @@ def test_placed_once_it_misses_nothing_between_two_questions(reader: ReplyReader
     assert reader.wait_for(HEADER, b"second", timeout_s=WAIT_S, give_up=never) == b"2"
 
 
-def test_an_empty_reply_is_a_reply(reader: ReplyReader, replies: Replies) -> None:
-    assert reader.seek_to_end(WAIT_S) is None
-    replies.send(b"mine", None)
-    assert reader.wait_for(HEADER, b"mine", timeout_s=WAIT_S, give_up=never) == b""
-
-
-def test_nobody_answers_in_time(reader: ReplyReader) -> None:
-    assert reader.seek_to_end(WAIT_S) is None
-    assert reader.wait_for(HEADER, b"mine", timeout_s=0.2, give_up=never) is None
-
-
 def test_it_stops_waiting_when_told(reader: ReplyReader) -> None:
     assert reader.seek_to_end(WAIT_S) is None
     told = threading.Event()

@@ -3,8 +3,8 @@
 import pytest
 
 from consumers.kafka.resume_point import PartitionState
+from tests.consumers.kafka.broker import Broker, stopped
 from tests.consumers.kafka.messages import Message
-from tests.consumers.kafka.test_executor import Broker, stopped
 from tests.consumers.records import LOGS_0, LOGS_1
 
 LATER_S = 1.0
@@ -47,17 +47,6 @@ def test_the_client_is_moved_there_and_nothing_leaves_before_that_is_committed(b
     assert take_commit(broker) == 3
     assert broker.turn(*logs_0(6), now_s=LATER_S) == [3, 4, 5, 6]
     assert take_commit(broker) is None
-
-
-def test_a_move_that_is_refused_is_tried_again(broker: Broker) -> None:
-    assert begin_again(broker, 3) == 3
-    broker.obeys = False
-    assert broker.turn(*logs_0(7), now_s=LATER_S) == []
-    broker.obeys = True
-    assert broker.turn(*logs_0(8), now_s=LATER_S) == []
-    assert broker.calls == [("move", LOGS_0, 3)]
-    take_commit(broker)
-    assert broker.turn(*logs_0(3), now_s=LATER_S) == [3]
 
 
 def test_what_kafka_no_longer_holds_is_left_out(broker: Broker) -> None:

@@ -20,10 +20,6 @@ def poll(connectivity: BrokerConnectivity, *, from_s: int, to_s: int) -> None:
         connectivity.on_poll(float(now_s))
 
 
-def test_a_broker_that_is_away_is_waited_for_for_ever() -> None:
-    poll(new_connectivity(), from_s=0, to_s=10_000)
-
-
 def test_after_so_long_without_an_answer_it_is_over() -> None:
     connectivity = new_connectivity(60.0)
     poll(connectivity, from_s=0, to_s=60)
@@ -70,10 +66,6 @@ def test_no_secret_is_said() -> None:
     connectivity = new_connectivity(librdkafka={"sasl.password": "hunter2", "ssl.key.password": "hunter3", "sasl.username": "me"})
     line = connectivity.error_line("_AUTHENTICATION", "me with hunter2 and hunter3 is nobody") or ""
     assert "me with *** and *** is nobody" in line
-
-
-def test_other_errors_of_connections_are_not_worth_a_line() -> None:
-    assert new_connectivity().error_line("_TRANSPORT", "Connection refused") is None
 
 
 def test_who_finds_its_static_id_taken_is_told_when_to_start_again() -> None:

@@ -1,17 +1,11 @@
 """Data that arrives damaged every time: one line names the offset and the remedy."""
 
-import time
-from collections.abc import Callable
-
 import pytest
-from confluent_kafka import Producer
 
 from consumers.kafka.fetch_position import DEFAULT_MAX_MESSAGE_BYTES, MAX_TRANSIENT_FAILURES, damage_message
-from consumers.kafka.settings import KafkaSourceSettings
-from consumers.kafka.source import KafkaSource
-from consumers.kafka.subscription import Subscription
 from consumers.record import Partition
-from tests.contracts.groups import WAIT_S, Member, poll_until
+from tests.consumers.kafka.conftest import NewPlace
+from tests.contracts.groups import poll_until
 from tests.services.kafka import KafkaServer
 
 LOGS = Partition("logs", 3)
@@ -49,32 +43,20 @@ def test_a_batch_that_is_too_large_to_unpack_may_be_allowed() -> None:
 
 
 def test_a_real_zstd_batch_that_is_too_large_holds_its_partition_and_is_read_once_it_is_allowed(
-    kafka: KafkaServer, unique: Callable[[str], str]
+    kafka: KafkaServer, new_place: NewPlace
 ) -> None:
-    topic, group = unique("logs"), unique("group")
-    kafka.create_topic(topic, 2)
+    place = new_place(kafka, partitions=2)
     large = {"message.max.bytes": 2 * LARGE_BYTES, "compression.type": "zstd", "batch.num.messages": 1}
-    producer = Producer({"bootstrap.servers": kafka.bootstrap, "log_level": 0} | large)
     for value, partition in ((b"first", 0), (bytes(LARGE_BYTES), 0), (b"behind", 0), (b"beside", 1)):
-        producer.produce(topic, value, partition=partition)
-        assert producer.flush(WAIT_S) == 0
-    lines: list[str] = []
-
-    def join(**limits: str) -> Member:
-        properties = {name.replace("_", "."): value for name, value in limits.items()} | {"fetch.wait.max.ms": "20", "log_level": "0"}
-        source = KafkaSourceSettings(bootstrap_servers=kafka.bootstrap, group=group, group_protocol="consumer", librdkafka=properties)
-        return Member(KafkaSource(source, Subscription(names=(topic,)), say=lines.append))
-
-    first = join(receive_message_max_bytes=MOST_BYTES, fetch_max_bytes="100000", message_max_bytes="1000")
-    poll_until(lambda: any("is blocked" in line for line in lines), first)
-    blocked = next(line for line in lines if "is blocked" in line)
-    assert blocked.startswith(f"{topic}/0 is blocked: the data at offset 1 arrives damaged every time (Decompression")
+        place.produce(value, partition=partition, properties=large)
+    limits = {"receive.message.max.bytes": MOST_BYTES, "fetch.max.bytes": "100000", "message.max.bytes": "1000"}
+    first = place.join(librdkafka=limits)
+    poll_until(lambda: place.has_said("is blocked"), first)
+    blocked = next(line for line in place.said if "is blocked" in line)
+    assert blocked.startswith(f"{place.topic}/0 is blocked: the data at offset 1 arrives damaged every time (Decompression")
     assert f"larger than {MOST_BYTES} bytes" in blocked
     assert (first.offsets(0), first.offsets(1)) == ([0], [0])
     first.close()
-    began_s = time.monotonic()
-    second = join()
+    second = place.join()
     poll_until(lambda: len(second.records) == 4, second)
     assert [len(record.value or b"") for record in second.records if record.partition == 0] == [5, LARGE_BYTES, 6]
-    assert time.monotonic() - began_s < WAIT_S
-    second.close()

@@ -2,32 +2,18 @@
 
 from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from consumers.kafka.epochs import FRESH_S, TopicEpochs, TopicWithoutId
 from consumers.record import Partition
+from tests.consumers.kafka.broker import Description, TopicId
 
 LOGS = Partition("logs", 0)
 MORE = Partition("logs", 1)
 OTHER = Partition("other", 0)
 NOW_S = 100.0
-
-
-class TopicId(NamedTuple):
-    bits: int
-    low_bits: int = 0
-
-    def get_most_significant_bits(self) -> int:
-        return self.bits
-
-    def get_least_significant_bits(self) -> int:
-        return self.low_bits
-
-
-class Description(NamedTuple):
-    topic_id: TopicId
 
 
 class Reason:
@@ -130,14 +116,6 @@ def test_a_stream_of_records_asks_ahead_and_never_waits(broker: Broker, epochs: 
     assert len(broker.asked) - asked <= 10
 
 
-def test_where_nothing_comes_nothing_is_asked(broker: Broker, epochs: TopicEpochs) -> None:
-    epochs.begin_assignment([LOGS], NOW_S)
-    learn(epochs, broker, 1)
-    asked = len(broker.asked)
-    epochs.refresh_epochs({}, NOW_S + 3600)
-    assert len(broker.asked) == asked
-
-
 def test_a_topic_made_anew_gives_no_epoch_to_what_was_read_before_and_names_its_partitions(broker: Broker, epochs: TopicEpochs) -> None:
     epochs.begin_assignment([LOGS], NOW_S)
     learn(epochs, broker, 1)
@@ -157,17 +135,6 @@ def test_a_partition_that_brought_nothing_yet_is_made_anew_too(broker: Broker, e
     learn(epochs, broker, 2, NOW_S + 2)
     assert epochs.recreated_partitions() == [LOGS]
     assert epochs.epoch(MORE, NOW_S + 2) == "00000002"
-
-
-def test_an_id_that_is_over_does_not_come_back(broker: Broker, epochs: TopicEpochs) -> None:
-    epochs.begin_assignment([LOGS], NOW_S)
-    learn(epochs, broker, 1)
-    learn(epochs, broker, 2, NOW_S + 1)
-    epochs.begin_assignment([LOGS], NOW_S + 2)
-    learn(epochs, broker, 2, NOW_S + 2)
-    learn(epochs, broker, 1, NOW_S + 3)  # a broker that lags behind
-    assert epochs.recreated_partitions() == []
-    assert epochs.epoch(LOGS, NOW_S + 2) == "00000002"
 
 
 def test_in_doubt_an_old_answer_does_not_count(broker: Broker, epochs: TopicEpochs) -> None:

@@ -1,86 +1,11 @@
 """Stopped partitions, questions without an answer, calls that the client refuses: all is tried again, and nothing happens twice."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import Future
-from typing import Any
-
 import pytest
 
-from consumers.kafka.client import Client
-from consumers.kafka.executor import Executor
 from consumers.kafka.resume_point import PartitionState, Position
-from consumers.kafka.settings import KafkaSourceSettings
-from consumers.record import Partition
-from tests.consumers.kafka.messages import Message, each_of
-from tests.consumers.kafka.test_epochs import Description, TopicId
+from tests.consumers.kafka.broker import Broker, stopped
+from tests.consumers.kafka.messages import Message
 from tests.consumers.records import LOGS_0, LOGS_1
-
-Call = tuple[str, Partition, int | None]
-
-
-class Broker:
-    """Answers and obeys as the test says, and notes what it was told.
-
-    Thread: the test's.
-    """
-
-    def __init__(self, topic_epoch: str | None = "e") -> None:
-        self.states: dict[Partition, PartitionState] = {}
-        self.states_asked: list[list[Partition]] = []
-        self.positions: dict[Partition, Position] | None = {}
-        self.asked: list[set[Partition]] = []
-        self.obeys = True
-        self.topic_number = 1
-        self.calls: list[Call] = []
-        self.said: list[str] = []
-        settings = KafkaSourceSettings(topic_epoch=topic_epoch, on_expired_offset="earliest")
-        client = Client(self._topic_ids, self._states, self._positions, lambda _partition: -1, self._told("move"), self._told("check"))
-        self.executor = Executor(settings, client, say=self.said.append)
-        self.executor.subscribe(self)
-        self.executor.intake.begin([LOGS_0, LOGS_1], 0.0)
-
-    def _topic_ids(self, topics: Sequence[str]) -> Mapping[str, Future[Any]]:
-        answers: dict[str, Future[Any]] = {topic: Future() for topic in topics}
-        for answer in answers.values():
-            answer.set_result(Description(TopicId(self.topic_number << 32)))
-        return answers
-
-    def _states(self, partitions: Collection[Partition]) -> Mapping[Partition, PartitionState]:
-        self.states_asked.append(list(partitions))
-        return {partition: self.states[partition] for partition in partitions if partition in self.states}
-
-    def _positions(self, partitions: Collection[Partition]) -> Mapping[Partition, Position] | None:
-        self.asked.append(set(partitions))
-        return self.positions
-
-    def _told(self, what: str) -> Callable[[Partition, Position | None], bool]:
-        def call(partition: Partition, position: Position | None) -> bool:
-            self.calls.append((what, partition, None if position is None else position.next_offset))
-            return self.obeys
-
-        return call
-
-    def on_assign(self, partitions: Sequence[Partition]) -> None:
-        self.calls += [("assign", partition, None) for partition in partitions]
-
-    def on_revoke(self, partitions: Sequence[Partition]) -> None:
-        raise AssertionError(partitions)
-
-    def on_lost(self, partitions: Sequence[Partition]) -> None:
-        self.calls += [("lost", partition, None) for partition in partitions]
-
-    def on_committed(self, accepted: Mapping[Partition, int], refused: Mapping[Partition, tuple[int, str]]) -> None:
-        raise AssertionError(accepted, refused)
-
-    def turn(self, *messages: Message, now_s: float = 0.0) -> list[int]:
-        """Return the offsets that leave."""
-        self.calls.clear()
-        self.states_asked.clear()
-        return [record.offset for record in each_of(self.executor.take_turn(messages, now_s, is_paused=False))]
-
-
-def stopped(partition: Partition) -> Message:
-    return Message(partition, -1, error="_AUTO_OFFSET_RESET")
 
 
 @pytest.fixture

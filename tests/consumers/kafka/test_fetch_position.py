@@ -14,41 +14,8 @@ def accept(position: FetchPosition, *offsets: int, end: int = FAR) -> int:
     return position.accept_offsets(LOGS, np.array(offsets, np.int64), end)
 
 
-def test_records_come_in_order_and_gaps_are_no_harm() -> None:
-    position = FetchPosition()
-    assert accept(position, 7, 8, 40) == 3
-    assert accept(position, 41, 60) == 2
-    assert position.next_offset(LOGS) == 61
-
-
-def test_what_came_before_or_lies_behind_the_end_cannot_be_next() -> None:
-    position = FetchPosition()
-    position.start_at(LOGS, 40)
-    assert accept(position, 39) == 0
-    assert accept(position, FAR) == 0
-    assert position.next_offset(LOGS) == 40
-    assert accept(position, FAR, end=-1001) == 1, "a broker that said nothing of an end is no proof"
-
-
-def test_the_very_next_record_is_taken_though_the_end_that_came_with_it_is_older() -> None:
-    position = FetchPosition()
-    position.start_at(LOGS, 40)
-    assert accept(position, 40, end=40) == 1
-    assert accept(position, 41, 42, end=38) == 2
-    assert accept(position, 44, end=38) == 0
-
-
 def test_the_first_record_of_an_empty_log_cannot_be() -> None:
     assert accept(FetchPosition(), 0, end=0) == 0, "where nothing says that it is the next one"
-
-
-def test_what_cannot_be_next_stops_those_behind_it() -> None:
-    position = FetchPosition()
-    assert accept(position, 5, 6, 6, 7, 8) == 2
-    assert position.next_offset(LOGS) == 7
-    assert accept(position, 7, 9, 8, 9, 10) == 2
-    assert accept(position, 10, FAR + 1, 11) == 1
-    assert position.next_offset(LOGS) == 11
 
 
 def test_a_partition_that_is_set_back_goes_back_after_a_while_and_longer_each_time_in_vain() -> None:

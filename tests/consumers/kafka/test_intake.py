@@ -45,12 +45,6 @@ def test_records_of_many_headers_leave_a_portion_at_a_time_and_in_order(intake: 
     assert offsets == list(range(RECORDS))
 
 
-def test_large_records_leave_a_portion_at_a_time_and_in_order(intake: Intake) -> None:
-    large = bytes(BUDGET_BYTES // 3)
-    take(intake, *(Message(LOGS_0, offset, offset % 2, content=Content(large, b"key")) for offset in range(8)))
-    assert [[record.offset for record in place(intake)] for _ in range(4)] == [[0, 1, 2], [3, 4, 5], [6, 7], []]
-
-
 def test_while_it_is_paused_no_more_leaves_than_one_portion_and_what_is_revoked_meanwhile_never_does(intake: Intake) -> None:
     take(intake, *(Message(partition, offset, HEADERS) for offset in range(RECORDS) for partition in (LOGS_0, LOGS_1)))
     placed = [record for _ in range(RECORDS) for record in place(intake, is_paused=True)]
@@ -76,28 +70,6 @@ def test_an_end_is_reached_when_nothing_before_it_waits_and_no_damage_was_seen(i
     assert intake.reached() == {}
 
 
-def test_partitions_that_come_mixed_leave_each_together_and_in_order(intake: Intake) -> None:
-    take(intake, *(Message((LOGS_0, LOGS_1)[number % 3 // 2], number) for number in range(30)))
-    placed, _ = intake.place(is_paused=False)
-    assert {records.source: records.offset.tolist() for records in placed} == {
-        LOGS_0: [number for number in range(30) if number % 3 < 2],
-        LOGS_1: [number for number in range(30) if number % 3 == 2],
-    }
-    assert len(placed) == 2
-
-
-def test_an_error_among_the_records_of_a_partition_stops_those_behind_it_and_no_other_partition(intake: Intake) -> None:
-    actions = take(
-        intake,
-        *(Message(partition, offset) for offset in range(3) for partition in (LOGS_0, LOGS_1)),
-        Message(LOGS_0, -1, error="_BAD_MSG"),
-        *(Message(partition, offset) for offset in range(3, 6) for partition in (LOGS_0, LOGS_1)),
-    )
-    assert actions == [Say("logs/0: damaged data received; fetching it again")]
-    placed, _ = intake.place(is_paused=False)
-    assert {records.source: records.offset.tolist() for records in placed} == {LOGS_0: [0, 1, 2], LOGS_1: [0, 1, 2, 3, 4, 5]}
-
-
 NO_POSITION = 'Failed to fetch committed offsets for 0 partition(s) in group "g": Broker: Not coordinator'
 
 
@@ -116,19 +88,6 @@ def test_partitions_that_wait_for_the_groups_position_in_vain_are_assigned_again
     assert [record.offset for record in place(intake)] == [7, 5]
 
 
-def test_an_end_among_the_records_of_a_partition_stops_none(intake: Intake) -> None:
-    take(intake, Message(LOGS_0, 0), Message(LOGS_0, 1, error="_PARTITION_EOF"), Message(LOGS_0, 1), Message(LOGS_0, 2))
-    placed, _ = intake.place(is_paused=False)
-    assert [records.offset.tolist() for records in placed] == [[0, 1, 2]]
-    assert intake.reached() == {LOGS_0: 1}
-
-
-def test_an_offset_that_goes_back_stops_the_partition_behind_it(intake: Intake) -> None:
-    actions = take(intake, *(Message(LOGS_0, offset) for offset in (4, 5, 9, 8, 10, 11)))
-    assert actions == [Say("logs/0: damaged data received; fetching it again")]
-    assert [record.offset for record in place(intake)] == [4, 5, 9]
-
-
 def test_a_header_that_cannot_be_read_costs_one_record_its_headers_and_is_read_once(intake: Intake) -> None:
     large = bytes(BUDGET_BYTES // 3)
     take(intake, *(Message(LOGS_0, offset, 1, content=Content(large, has_bad_header=offset in (1, 4))) for offset in range(6)))
@@ -141,20 +100,3 @@ def test_a_header_that_cannot_be_read_costs_one_record_its_headers_and_is_read_o
     assert headers == [(0, 1), (1, 0), (2, 1), (3, 1), (4, 0), (5, 1)]
     assert said == [Say(BAD_HEADER)] * 2
     assert intake.records_without_headers == 2
-
-
-def test_a_record_keeps_its_time_key_value_and_headers_and_has_none_where_none_came(intake: Intake) -> None:
-    take(
-        intake,
-        Message(LOGS_0, 0, content=Content(None, time=(0, 77))),
-        Message(LOGS_0, 1, 2, content=Content(b"", b"", (1, 5))),
-        Message(LOGS_0, 2, content=Content(b"a line", b"k", (2, 6))),
-    )
-    assert place(intake) == [
-        Record("logs", 0, 0, "e", 0, None, None, ()),
-        Record("logs", 0, 1, "e", 5, b"", b"", (("h", b""), ("h", b""))),
-        Record("logs", 0, 2, "e", 6, b"k", b"a line", ()),
-    ]
-    take(intake, Message(LOGS_0, 3))
-    ((records,), _) = intake.place(is_paused=False)
-    assert (records.key, records.headers) == (None, None)

@@ -1,11 +1,9 @@
 """Leader epochs are known only where accepted records prove them."""
 
-import numpy as np
 import pytest
 
 from consumers.kafka.leader_epochs import LeaderEpochs
 from consumers.record import Partition
-from tests.consumers.kafka.messages import Message
 
 LOGS = Partition("logs", 0)
 OTHER = Partition("logs", 1)
@@ -45,16 +43,3 @@ def test_an_assignment_that_ends_takes_its_epochs_with_it(epochs: LeaderEpochs) 
     epochs.note_records(OTHER, 0, 0, 2)
     epochs.end_assignment([LOGS])
     assert (epochs.before(LOGS, 4), epochs.before(OTHER, 1)) == (None, 2)
-
-
-@pytest.mark.parametrize(
-    "leader_epochs", [(1, 1, 1, 1), (1, 1, 2, 2), (None, 1, 1, 2), (1, None, 1, 1), (1, 2, 3, None), (None,) * 4, (None, 1, 1, None)]
-)
-def test_records_that_come_together_are_noted_as_if_one_by_one(leader_epochs: tuple[int | None, ...]) -> None:
-    offsets = (3, 4, 7, 9)
-    together, singly = LeaderEpochs(), LeaderEpochs()
-    messages = [Message(LOGS, offset, leader_epoch=epoch) for offset, epoch in zip(offsets, leader_epochs, strict=True)]
-    together.note_messages(LOGS, np.array(offsets), messages)
-    for offset, leader_epoch in zip(offsets, leader_epochs, strict=True):
-        singly.note_records(LOGS, offset, offset, leader_epoch)
-    assert [together.before(LOGS, offset) for offset in range(12)] == [singly.before(LOGS, offset) for offset in range(12)]

@@ -66,10 +66,6 @@ def test_a_new_group_begins_where_the_setting_says_and_says_what_it_leaves_out(s
     assert (point.offset, point.message) == (offset, part or "")
 
 
-def test_the_latest_of_an_empty_partition_leaves_nothing_out() -> None:
-    assert choose_resume_point(LOGS, PartitionState(None, 7, 7), GONE, start="latest", expired="stop") == ResumePoint(7, "")
-
-
 @pytest.mark.parametrize("committed", [2, 5, 9])
 def test_a_committed_offset_that_is_there_stays(committed: int) -> None:
     assert choose_resume_point(LOGS, PartitionState(committed, 2, 9), GONE, start="latest", expired="latest") == ResumePoint(committed, "")
@@ -185,13 +181,6 @@ def test_with_records_of_it_open_nothing_is_committed_past_them() -> None:
     assert "offset 5 is next, but the oldest record left is 7: 2 records" in stopped.points[0].message
 
 
-def test_where_the_client_stood_counts_and_not_what_was_committed_before() -> None:
-    stopped = Stopped(expired="earliest")
-    stopped.stand(LOGS, 5, PartitionState(1, 7, 9))
-    stopped.resume()
-    assert "offset 5 is next" in stopped.points[0].message
-
-
 def test_a_first_record_that_went_before_it_was_fetched_is_a_beginning_and_no_loss() -> None:
     stopped = Stopped()
     stopped.stand(LOGS, 0, PartitionState(None, 3, 9))
@@ -207,15 +196,6 @@ def test_what_is_not_ours_any_more_is_not_resumed() -> None:
     stopped.resume()
     assert stopped.resumed == [(OTHER, 7, True)]
     assert stopped.reset.expired_records == {"logs": 2}
-
-
-def test_a_new_assignment_has_delivered_nothing_yet() -> None:
-    stopped = Stopped(expired="earliest")
-    stopped.reset.note_delivered(LOGS)
-    stopped.reset.end_assignment([LOGS])
-    stopped.stand(LOGS, 5, PartitionState(5, 7, 9))
-    stopped.resume()
-    assert stopped.resumed == [(LOGS, 7, True)]
 
 
 def test_a_re_created_topic_is_read_from_its_beginning_and_what_expires_later_counts_as_lost() -> None:

@@ -77,9 +77,3 @@ def test_after_large_records_a_portion_begins_carefully() -> None:
 def test_records_that_grow_within_a_portion_are_found_before_there_are_twice_as_many(small: int) -> None:
     queue = Queue([10] * small + [1_000_000] * 5_000)
     assert len(queue.poll(PollBudget(), 8_000)) <= max(2 * small, 9)
-
-
-def test_many_small_records_come_in_few_calls() -> None:
-    queue, budget = Queue([100] * 16_000), PollBudget()
-    assert [len(queue.poll(budget, 8_000)), len(queue.poll(budget, 8_000))] == [8_000] * 2
-    assert len(queue.asked) <= 2 * 9

@@ -1,70 +1,18 @@
-"""External faults of a source on a real Kafka: brokers that do not answer, bad headers, transactions, a badly timed rebalance."""
+"""External faults of a source on a real Kafka: brokers that do not answer, bad headers, a badly timed rebalance."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from confluent_kafka import Message, Producer
+from confluent_kafka import Message
 
-from consumers.kafka.settings import GroupProtocol, KafkaSourceSettings
+from consumers.kafka.settings import GroupProtocol
 from consumers.kafka.source import KafkaSource
-from consumers.kafka.subscription import Subscription
-from consumers.record import Partition
-from consumers.source import SourceAway
+from tests.consumers.kafka.conftest import Place
 from tests.consumers.kafka.raw_headers import produce_with_header
-from tests.contracts.groups import PARTITIONS, WAIT_S, KafkaWorld, Member, poll_until
-from tests.services.kafka import KafkaServer
-from tests.services.ports import free_port
+from tests.contracts.groups import PARTITIONS, poll_until
 from tests.services.proxy import kafka_proxy
-
-Unique = Callable[[str], str]
-
-
-class Place:
-    """A topic, a group, and members of it.
-
-    Thread: the test's.
-    """
-
-    def __init__(self, kafka: KafkaServer, topic: str, group: str) -> None:
-        self.bootstrap, self.topic, self.group = kafka.bootstrap, topic, group
-        self.said: list[str] = []
-        self.members: list[Member] = []
-
-    def join(
-        self,
-        *,
-        bootstrap: str | None = None,
-        protocol: GroupProtocol = "consumer",
-        down_exit_s: float | None = None,
-        topic_epoch: str | None = None,
-    ) -> Member:
-        settings = KafkaSourceSettings(
-            bootstrap_servers=bootstrap or self.bootstrap,
-            group=self.group,
-            group_protocol=protocol,
-            down_exit_s=down_exit_s,
-            topic_epoch=topic_epoch,
-            librdkafka={"fetch.wait.max.ms": "20", "log_level": "0", "reconnect.backoff.max.ms": "200"},
-        )
-        self.members.append(Member(KafkaSource(settings, Subscription(names=(self.topic,)), say=self.said.append)))
-        return self.members[-1]
-
-    def produce(self, values: Sequence[bytes]) -> None:
-        producer = Producer({"bootstrap.servers": self.bootstrap, "log_level": 0})
-        for value in values:
-            producer.produce(self.topic, value, partition=0)
-        assert producer.flush(WAIT_S) == 0
-
-
-@pytest.fixture
-def place(kafka: KafkaServer, unique: Unique) -> Iterator[Place]:
-    made = Place(kafka, unique("logs"), unique("group"))
-    kafka.create_topic(made.topic, partitions=PARTITIONS)
-    yield made
-    for member in made.members:
-        member.close()
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
@@ -72,11 +20,11 @@ def place(kafka: KafkaServer, unique: Unique) -> Iterator[Place]:
 def test_while_a_commit_has_no_answer_polling_goes_on_and_the_outcome_comes_later(
     place: Place, protocol: GroupProtocol, fault: str
 ) -> None:
-    place.produce([b"a"] * 3)
+    place.produce(*[b"a"] * 3)
     with kafka_proxy(place.bootstrap) as proxy:
-        member = place.join(bootstrap=f"127.0.0.1:{proxy.port}", protocol=protocol)
+        member = place.join(bootstrap_servers=f"127.0.0.1:{proxy.port}", group_protocol=protocol)
         poll_until(lambda: len(member.records) == 3, member)
-        next_offsets = {Partition(place.topic, 0): 3}
+        next_offsets = place.next_offsets(3)
         getattr(proxy, fault)()
         member.source.commit(next_offsets)
         for _ in range(5):
@@ -96,11 +44,10 @@ def test_while_a_commit_has_no_answer_polling_goes_on_and_the_outcome_comes_late
 
 
 def test_a_header_with_a_name_that_is_not_utf_8_costs_its_record_the_headers_and_nothing_else(place: Place) -> None:
-    place.produce([b"plain"] * 60)  # Python optimises the calls of a loop, and then no longer looks whether one has failed
-    produce_with_header(place.bootstrap, place.topic, b"odd", b"service", b"tr\xffce")
-    produce_with_header(place.bootstrap, place.topic, b"good", b"service")
-    produce_with_header(place.bootstrap, place.topic, b"odd", b"tr\xffce")
-    produce_with_header(place.bootstrap, place.topic, b"good", b"service")
+    place.produce(*[b"plain"] * 60)  # Python optimises the calls of a loop, and then no longer looks whether one has failed
+    for _ in range(2):
+        produce_with_header(place.bootstrap, place.topic, b"odd", b"service", b"tr\xffce")
+        produce_with_header(place.bootstrap, place.topic, b"good", b"service")
     member = place.join()
     poll_until(lambda: len(member.records) == 64, member)
     odd, good = (b"odd", ()), (b"good", (("service", b"v"),))
@@ -109,33 +56,6 @@ def test_a_header_with_a_name_that_is_not_utf_8_costs_its_record_the_headers_and
     assert member.source.records_without_headers == 2
     line = f"{place.topic}/0: the name of a header is not UTF-8; the record goes on without its headers"
     assert place.said == [line] * 2
-
-
-def test_records_of_an_aborted_transaction_never_come_and_do_not_stop_commits(place: Place) -> None:
-    producer = Producer({"bootstrap.servers": place.bootstrap, "transactional.id": place.group, "log_level": 0})
-    producer.init_transactions(WAIT_S)
-    for word, ends in (
-        (b"kept", producer.commit_transaction),
-        (b"gone", producer.abort_transaction),
-        (b"kept", producer.commit_transaction),
-    ):
-        producer.begin_transaction()
-        for _ in range(3):
-            producer.produce(place.topic, word, partition=0)
-        assert producer.flush(WAIT_S) == 0
-        ends(WAIT_S)
-    member = place.join()
-    poll_until(lambda: len(member.records) >= 6, member)
-    for _ in range(10):
-        member.fetch()
-    assert [(record.offset, record.value) for record in member.records] == [(offset, b"kept") for offset in (0, 1, 2, 8, 9, 10)]
-    assert member.commit({Partition(place.topic, 0): 11}) == {}
-
-
-def test_a_broker_that_is_away_for_longer_than_the_settings_allow_is_the_end(place: Place) -> None:
-    member = place.join(bootstrap=f"127.0.0.1:{free_port()}", down_exit_s=1.0)
-    with pytest.raises(SourceAway, match=r"has answered for 1 s \(kafka.down_exit_s\)"):
-        poll_until(lambda: False, member)
 
 
 def test_a_broker_with_nothing_to_say_is_not_away(place: Place) -> None:
@@ -176,10 +96,9 @@ class Late:
 
 def test_what_was_polled_before_a_rebalance_inside_the_same_fetch_is_not_delivered(place: Place) -> None:
     first = place.join(topic_epoch="one")
-    world = KafkaWorld(place.bootstrap, topic=place.topic, group=place.group, protocol="consumer")
     for come in (PARTITIONS, 0):
         for partition in range(PARTITIONS):
-            world.produce(partition, b"a")
+            place.produce(b"a", partition=partition)
         poll_until(lambda come=come: len(first.records) >= come, first)  # type: ignore[misc]
 
     def other_member_comes() -> None:

@@ -103,13 +103,6 @@ def test_a_topic_is_given_up_after_two_looks_without_it_and_not_after_one(watche
     assert watched.look("app.a", "app.b")
 
 
-def test_names_stay_whether_they_exist_or_not(watched: Watched) -> None:
-    watched.look("named", "app.a")
-    watched.look()
-    assert watched.look()
-    assert watched.watch.topics == ("named",)
-
-
 def test_the_last_topic_that_goes_away_is_a_change_too() -> None:
     watched = Watched(Subscription(patterns=APP.patterns))
     assert not watched.look("other"), "there is nothing to subscribe to, and nothing was"
@@ -163,8 +156,3 @@ def test_a_look_that_fails_as_nobody_expects_ends_the_source(watched: Watched) -
     wait_for_looks()
     with pytest.raises(RuntimeError, match="the look for topics has failed"):
         watched.watch.turn(0.0)
-
-
-def test_many_topics_are_counted_and_not_all_named(watched: Watched) -> None:
-    watched.look(*(f"app.{number}" for number in range(7)))
-    assert watched.said == ["topics app.0, app.1, app.2, app.3, app.4 and 2 more fit a topic.pattern; read from now on"]

@@ -4,7 +4,7 @@ import numpy as np
 
 from consumers.kafka.poll_budget import BUDGET_BYTES
 from consumers.kafka.waiting import Arrived, WaitingRecords
-from consumers.record import NO_LEADER_EPOCH, Partition
+from consumers.record import Partition
 from tests.consumers.kafka.messages import Content, Message
 from tests.consumers.records import LOGS_0, LOGS_1
 
@@ -45,21 +45,3 @@ def test_what_has_no_room_leaves_first_the_next_time() -> None:
         waiting.add(came)
     assert release(waiting) == [(LOGS_0, "e", [0, 1])]
     assert release(waiting) == [(LOGS_0, "e", [2, 3]), (LOGS_1, "e", [7])]
-
-
-def test_records_leave_with_the_epochs_of_their_leaders() -> None:
-    waiting = WaitingRecords()
-    for first, epochs in ((0, (3, 3)), (2, (3, 4, 4)), (5, (None,))):
-        messages = [Message(LOGS_0, first + at, leader_epoch=epoch) for at, epoch in enumerate(epochs)]
-        waiting.add(Arrived(0.0, LOGS_0, np.arange(first, first + len(epochs)), messages))
-    ((records,), _) = waiting.release(lambda _partition, _at_s: "e", is_paused=False)
-    assert records.leader_epochs().tolist() == [3, 3, 3, 4, 4, NO_LEADER_EPOCH]
-
-
-def test_records_with_and_without_keys_leave_together() -> None:
-    waiting = WaitingRecords()
-    waiting.add(arrived(LOGS_0, 0))
-    waiting.add(arrived(LOGS_0, 1, key=b"k"))
-    ((records,), _) = waiting.release(lambda _partition, _at_s: "e", is_paused=False)
-    assert records.key == [None, b"k"]
-    assert records.headers is None

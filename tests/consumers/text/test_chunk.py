@@ -1,15 +1,13 @@
 """Chunking by example; `tests/properties/test_chunker.py` tests any text."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import pytest
 
 from consumers.columns import Coded, Column, as_texts, coded, string_column
 from consumers.text.chunk import Chunker
-from consumers.text.mask import Masker
 from consumers.text.split_long import MaskColumn
-from tests.consumers.counters import OVERHEAD_TOKENS, Count, bytes_each, count_all, dearer_together, words
+from tests.consumers.counters import OVERHEAD_TOKENS, Count, bytes_each, count_all
 from tests.consumers.cuts import pieces_of
 
 LIMIT = 20
@@ -39,10 +37,6 @@ def split(text: str, chunker: Chunker | None = None) -> list[str]:
     return [piece for piece, _ in pieces]
 
 
-def test_a_text_that_fits_is_one_piece() -> None:
-    assert split_all(["short", "x" * LIMIT]) == [[("short", "short")], [("x" * LIMIT, "x" * LIMIT)]]
-
-
 def test_a_column_whose_texts_all_fit_comes_back_uncopied() -> None:
     text = string_column(["short", "x" * LIMIT, "short"])
     cut = new_chunker().split(text)
@@ -65,21 +59,6 @@ def test_the_columns_say_which_piece_of_which_text_a_piece_is() -> None:
     assert [str(column.dtype) for column in (cut.row, cut.chunk, cut.chunks, cut.too_long)] == ["int64", "int32", "int32", "int64"]
 
 
-def test_every_template_is_used_and_distinct_when_texts_were_split_or_left() -> None:
-    cut = new_chunker(max_chunks=2).split(string_column(["x" * 10, "z" * 1000, "x" * 20 + "y" * 11, "x" * 21]))
-    assert sorted(cut.template.values) == sorted({"x" * 10, "x" * 11, "x" * 15, "x" * 5 + "y" * 11})
-    assert [cut.template.text(i) for i in range(cut.size)] == as_texts(cut.text)
-
-
-def test_one_token_too_many_is_two_pieces() -> None:
-    assert split("x" * (LIMIT + 1)) == ["x" * 10, "x" * 11]
-
-
-def test_nothing_gives_nothing() -> None:
-    cut = new_chunker().split(string_column([]))
-    assert cut.size == len(cut.text) == len(cut.template.codes) == len(cut.too_long) == 0
-
-
 def test_a_text_is_split_at_its_line_ends_first() -> None:
     assert split("one. two three\nfour, five six\nseven eight\n") == ["one. two three\n", "four, five six\n", "seven eight\n"]
 
@@ -98,46 +77,6 @@ def test_a_long_word_is_split_anywhere() -> None:
 
 def test_neighbours_are_joined_while_they_fit() -> None:
     assert split("a\nb\nc\n" * 5) == ["a\nb\nc\na\nb\nc\na\nb\nc\na\n", "b\nc\na\nb\nc\n"]
-
-
-def test_characters_are_never_cut() -> None:
-    assert split("語" * 20) == ["語" * 5] * 4
-    assert split("\U0001f701" * 10) == ["\U0001f701" * 5] * 2
-
-
-def test_the_column_is_bounded_in_bytes_whatever_the_tokens_say() -> None:
-    assert split("x" * 15, new_chunker(text_bytes=10)) == ["x" * 7, "x" * 8]
-    assert split("a b c d e", new_chunker(text_bytes=6)) == ["a b c ", "d e"]
-    assert split("é" * 15, new_chunker(count=len, text_bytes=20)) == ["é" * 7, "é" * 8]
-
-
-def test_what_is_masked_away_costs_no_tokens() -> None:
-    text = "port " + "1" * 100 + " open"
-    assert split_all([text], new_chunker(mask=Masker().mask_column)) == [[(text, "port open")]]
-
-
-def test_each_piece_is_masked_by_itself() -> None:
-    text = "open port 10.0.0.1:22\nclosed port 99 now\n"
-    (pieces,) = split_all([text], new_chunker(mask=Masker().mask_column, limit=16))
-    assert pieces == [("open port 10.0.0.1:22\n", "open port"), ("closed port 99 now\n", "closed port now")]
-
-
-def test_pieces_that_weigh_more_together_than_apart_are_split_again() -> None:
-    text = "abcd efgh ijkl mnop qrst uvwx"
-    pieces = split(text, new_chunker(count=dearer_together))
-    assert "".join(pieces) == text
-    assert all(dearer_together(piece) <= LIMIT for piece in pieces)
-
-
-def test_as_many_chunks_as_allowed_are_given_and_none_of_one_more() -> None:
-    chunker = new_chunker(max_chunks=3)
-    assert len(split("x" * 19 + "\n" + "y" * 19 + "\n" + "z" * 20, chunker)) == 3
-    assert split("x" * 19 + "\n" + "y" * 19 + "\n" + "z" * 19 + "\n" + "!", chunker) == []
-
-
-def test_too_many_chunks_of_one_text_leave_its_neighbours_alone() -> None:
-    split_texts = split_all(["first", "x" * 1000, "last", "y" * 30], new_chunker(max_chunks=2))
-    assert [[piece for piece, _ in pieces] for pieces in split_texts] == [["first"], [], ["last"], ["y" * 15, "y" * 15]]
 
 
 def test_a_word_of_60000_bytes_is_split_or_refused() -> None:
@@ -220,16 +159,6 @@ def test_a_text_of_five_megabytes_is_left_as_soon_as_there_are_too_many_chunks(t
 
     assert split(text, new_chunker(mask=mask, limit=254, text_bytes=65_535, max_chunks=50)) == []
     assert looked_at < 1_000_000
-
-
-def test_a_text_of_many_slices_is_split_as_any_other() -> None:
-    text = "".join(f"line {n} of the text. It has two sentences; and a {'long' * (n % 90)} word.\n" for n in range(1_500))
-    chunker = new_chunker(count=words, limit=60, max_chunks=5_000)
-    pieces = split(text, chunker)
-    assert len(text) > 200_000
-    assert "".join(pieces) == text
-    assert max(map(words, pieces)) <= 60
-    assert all(words(one) + words(after) > 60 - 30 for one, after in pairwise(pieces)), "neighbours are joined over the slices' ends, too"
 
 
 def test_a_limit_below_one_character_is_our_fault() -> None:

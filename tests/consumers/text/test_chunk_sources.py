@@ -48,15 +48,6 @@ def test_a_template_that_is_none_or_does_not_fit_leaves_its_text_as_it_is(source
     assert split(["bob came", "ann came"], [source, "{User} came"]) == [[("bob came", "bob came")], [("ann came", "{User} came")]]
 
 
-def test_a_text_that_does_not_fit_is_split_and_masked_without_its_template() -> None:
-    long = "one two three four five six"
-    pieces, short = split([long, "short"], ["{Words}", "{Word}"])
-    assert len(pieces) > 1
-    assert pieces == [(piece, piece) for piece, _ in pieces]
-    assert "".join(piece for piece, _ in pieces) == long
-    assert short == [("short", "{Word}")]
-
-
 def test_a_long_text_is_one_piece_if_its_masked_text_is_short() -> None:
     text = f"{'1' * 50} bytes"
     assert split([text], ["{Size} bytes"], chunker=new_chunker(Masker().mask_column)) == [[(text, "{Size} bytes")]]
@@ -71,17 +62,6 @@ def test_a_template_with_more_bytes_than_a_piece_is_none_however_it_is_masked() 
     chunker = new_chunker(Masker().mask_column)
     found = split(["ann came", "bob came"], [f"{'1' * 50} came", f"{'1' * 60} came"], chunker=chunker)
     assert found == [[("ann came", "came")], [("bob came", "bob came")]]
-
-
-def test_a_trace_is_masked_as_it_is_beside_a_template() -> None:
-    found = split(["bob came", "ann came"], ["{User} came", None], traces=["\nat x", "\nat y"])
-    assert found == [[("bob came", "{User} came"), ("\nat x", "\nat x")], [("ann came", "ann came"), ("\nat y", "\nat y")]]
-
-
-def test_a_template_is_masked_because_programs_write_values_into_it() -> None:
-    sources = ["order 17 of {User}", "order 18 of {User}"]
-    first, second = split(["x", "y"], sources, chunker=new_chunker(Masker().mask_column))
-    assert first[0][1] == second[0][1] == Masker().mask(sources)[0]
 
 
 def test_a_chunker_may_take_no_templates() -> None:

@@ -13,52 +13,12 @@ from consumers.text.strip_numbers import strip_numbers
 
 PATTERNS = {mask.name: mask.pattern for mask in VARIABLE_MASKS}
 PIECES = (
-    *(
-        "0x",
-        "0",
-        "7",
-        "x",
-        "00x1f",
-        "7xdead",
-        "12ms",
-        "3.5 GB",
-        "-1",
-        "HTTP 503",
-        "status: 404",
-        'HTTP/1.1" 200',
-        "errno 13",
-        "E1234",
-        "ORA-009",
-    ),
-    *(
-        "42",
-        "a@b.example",
-        "0a@b.cx",
-        "/x?n=0x1",
-        "&a=1x",
-        "Dec 4",
-        "0 Dec 4x",
-        "4 Jan 2005x",
-        "fe80::a",
-        "0::x",
-        "1::0x2",
-        "R20-M0-N9",
-        "x2x9z",
-    ),
-    *(
-        "aa:bb:cc:dd:ee:ff",
-        "0aa:bb:cc:dd:ee:x",
-        "Dec 10 06:55:46 gw su: ",
-        "<34>1 2003-10-11T22:14:15Z gw su ",
-        "Dec 10 06:55:46 0 x1:",
-        "0_550e8400-e29b-41d4-a716-446655440000",
-        "1_m_2",
-        "_m_",
-        "5 secs",
-        " hrs",
-        "é",
-        "\n",
-    ),
+    *("0x", "0", "7", "x", "00x1f", "7xdead", "12ms", "3.5 GB", "-1", "HTTP 503", "status: 404", 'HTTP/1.1" 200', "errno 13", "E1234"),
+    *("ORA-009",),
+    *("42", "a@b.example", "0a@b.cx", "/x?n=0x1", "&a=1x", "Dec 4", "0 Dec 4x", "4 Jan 2005x", "fe80::a", "0::x", "1::0x2"),
+    *("R20-M0-N9", "x2x9z"),
+    *("aa:bb:cc:dd:ee:ff", "0aa:bb:cc:dd:ee:x", "Dec 10 06:55:46 gw su: ", "<34>1 2003-10-11T22:14:15Z gw su "),
+    *("Dec 10 06:55:46 0 x1:", "0_550e8400-e29b-41d4-a716-446655440000", "1_m_2", "_m_", "5 secs", " hrs", "é", "\n"),
 )
 texts_of = st.one_of(
     st.lists(st.sampled_from(PIECES), max_size=8).map("".join),
@@ -99,25 +59,9 @@ def test_a_form_of_which_no_8_is_left_is_masked_as_its_texts(texts: list[str]) -
         assert [len(one) for one in masked] == [len(one) for one in alone]
 
 
-def test_digits_become_8_and_nothing_else_changes() -> None:
-    assert form_of("took 120ms at 10.0.0.1 é٣") == "took 888ms at 88.8.8.8 é٣"
-
-
 def test_a_hexadecimal_number_keeps_its_beginning() -> None:
     assert form_of("0x1f 10x0 7x1 0X2 00x 0") == "0x8f 80x8 8x8 8X8 80x 8"
     assert form_of("x0") == "x8"
-
-
-def test_no_form_depends_on_the_text_beside_it() -> None:
-    for keep_codes in (False, True):
-        assert as_texts(forms_of(string_column(["70", "x0", "", "x1", "HTTP ", "503"]), keep_codes=keep_codes)) == [
-            "88",
-            "x8",
-            "",
-            "x8",
-            "HTTP ",
-            "888",
-        ]
 
 
 def test_forms_of_any_length_have_the_bytes_of_their_texts() -> None:

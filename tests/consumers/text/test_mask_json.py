@@ -12,35 +12,6 @@ from consumers.columns import as_texts, string_column
 from consumers.text.forms import forms_of
 from consumers.text.mask_json import json_rows, mask_json, mask_json_column
 
-EXAMPLES = {
-    '{"user_id":7,"level":"error","error":"no route to host","path":"/a/b","method":"GET"}': (
-        'error="no route to host" level=error method=GET path= user_id='
-    ),
-    '{"ts":1700000000.5,"level":30,"msg":"ready","pid":7,"hostname":"gw"}': "hostname= level=30 msg=ready pid= ts=",
-    '{"http":{"request":{"id":"a","method":"PUT"},"response":{"status_code":503}},"trace.id":"b"}': (
-        "http.request.id= http.request.method=PUT http.response.status_code=503 trace.id="
-    ),
-    '{"code":"ORA-00942","success":false,"state":null,"reason":"","error":{}}': "code=ORA-00942 error= reason= state= success=false",
-    '{"error":{"type":"IOError","name":"E","stack_trace":"at a\\n at b"},"exception":"a: b\\n at c"}': (
-        'error.name=E error.stack_trace= error.type=IOError exception="a: b"'
-    ),
-    '{"users":{"17":{"name":"x"},"a94a8fe5ccb1":{"name":"y"}},"p50":1,"p99":2}': "p= users.name=",
-    '{"hits":[{"id":1,"state":"on"},{"id":2,"state":"off"},{"id":3,"state":"on"}],"tags":["a","b"],"errors":["late","late"]}': (
-        "errors=late hits.id= hits.state=off hits.state=on tags="
-    ),
-    '{"log":"{\\"msg\\":\\"hi {name}\\",\\"level\\":\\"warn\\"}\\n","stream":"stderr"}': "log=\"level=warn msg='hi (name)'\" stream=stderr",
-    '{"message":"sent {\\"id\\":7} "}': 'message="sent id="',
-    '{"msg":"\\u043d\\u0435\\u0442 \\"\\u0441\\u0432\\u044f\\u0437\\u0438\\"\\t!"}': "msg=\"нет 'связи' !\"",
-    '[{"a":1},{"b":"x","status":404}]': "a= b= status=404",
-    'payload: {"a":1,"status":"ok"}': "payload: a= status=ok",
-    'got [{"a":1}]': "got a=",
-    '{"Request ID":1,"a\\"b={c}":"d","":2}': "= Request_ID= a_b_c_=",
-    '{"big":1e300,"level":123456789012345678901234567890,"code":1.5}': "big= code= level=",
-}
-NOT_JSON = (
-    *("", "{", "}", "{}", "[{}]", "plain", '{"a":1', '{"a":1} done', "{a}", "{'a': 1}", "[1, 2]", '[{"a":1}, 2]', '{"a":NaN}', '{"a":01}'),
-    *('{"a":"\\ud800"}', '{"a":1e400}', "x {y}", '{x} {"a":1}', '{"a":"\ud800"}'),
-)
 HOSTILE = (
     *("{" * 10_000, '{"a":' * 10_000, '{"a":' * 900 + "1" + "}" * 900, '{"a":' + "[" * 900 + "]" * 900 + "}"),
     *('{"a":' * 17 + "1" + "}" * 17, json.dumps({"a" * 20_000: 1}), json.dumps(dict.fromkeys(map(str, range(1_000)), 1))),
@@ -69,16 +40,6 @@ def shuffled(value: Any, draw: random.Random) -> Any:  # noqa: ANN401 - whatever
     if isinstance(value, dict):
         return {key: shuffled(value[key], draw) for key in draw.sample(list(value), len(value))}
     return [shuffled(element, draw) for element in value] if isinstance(value, list) else value
-
-
-@pytest.mark.parametrize("text", EXAMPLES)
-def test_an_object_is_masked_by_key(text: str) -> None:
-    assert mask_json(text) == EXAMPLES[text]
-
-
-@pytest.mark.parametrize("text", NOT_JSON)
-def test_what_is_no_object_is_not_masked(text: str) -> None:
-    assert mask_json(text) is None
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
