@@ -3,66 +3,47 @@
 `tests.sabotage.mutations` has the others; `tests.sabotage.planting` plants them one at a time.
 """
 
-from tests.sabotage.mutation import Mutation
+from tests.sabotage.mutation import Changes
 
-_INDEX_TIME = "sinks/milvus/index_time.py"
-_PROPERTY = "tests/sinks/test_index_time.py::test_no_block_goes_before_its_time_and_all_go_at_last_whatever_the_clock_does"
-
-CLOCK_MUTATIONS = (
-    Mutation(
-        "a clock that is set while the worker runs makes blocks older",
-        _INDEX_TIME,
+CLOCK_MUTATIONS: Changes = {
+    "sinks/milvus/index_time.py: a clock that is set while the worker runs makes blocks older": (
         "    if abs(set_ms) <= slack:\n",
         "    if set_ms <= slack or set_ms > slack:\n",
-        (_PROPERTY,),
+        "sinks/test_index_time.py::no_block_goes_before_its_time_and_all_go_at_last_whatever_the_clock_does",
     ),
-    Mutation(
-        "a clock that is ahead at the start makes blocks older",
-        _INDEX_TIME,
+    "sinks/milvus/index_time.py: a clock that is ahead at the start makes blocks older": (
         "if abs(passed_ms) <= slack else Moment(int(index), now, passed_ms)",
         "if passed_ms >= -slack else Moment(int(index), now, passed_ms)",
-        (_PROPERTY,),
+        "sinks/test_index_time.py::no_block_goes_before_its_time_and_all_go_at_last_whatever_the_clock_does",
     ),
-    Mutation(
-        "a clock that was behind at the start, before the first mark, is believed when it is right",
-        _INDEX_TIME,
+    "sinks/milvus/index_time.py: a clock that was behind at the start, before the first mark, is believed when it is right": (
         "dates.oldest_ms <= now.wall_ms <= dates.newest_ms + slack",
         "dates.oldest_ms <= now.wall_ms",
-        ("tests/sinks/test_index_time.py",),
+        "sinks/test_index_time.py",
     ),
-    Mutation(
-        "after a clock was set, time stands still, and nothing goes any more",
-        _INDEX_TIME,
+    "sinks/milvus/index_time.py: after a clock was set, time stands still, and nothing goes any more": (
         "    passed_ms = 1000 * (now.monotonic_s - last.clocks.monotonic_s)\n",
         "    passed_ms = 0.0\n",
-        ("tests/sinks/test_index_time.py",),
+        "sinks/test_index_time.py",
     ),
-    Mutation(
-        "a block goes without the tenth that pays for small errors of the clock",
-        _INDEX_TIME,
+    "sinks/milvus/index_time.py: a block goes without the tenth that pays for small errors of the clock": (
         "round(index_ms - 1000 * retention_s - slack_ms(retention_s))",
         "round(index_ms - 1000 * retention_s)",
-        ("tests/sinks/test_index_time.py",),
+        "sinks/test_index_time.py",
     ),
-    Mutation(
-        "blocks are dated by the wall clock, whatever the clock of the index says",
-        "worker/pipeline.py",
+    "worker/pipeline.py: blocks are dated by the wall clock, whatever the clock of the index says": (
         "date_ms=self._connections.sink.date_ms,",
         "date_ms=_wall_ms,",
-        ("tests/worker/test_pipeline.py::test_blocks_bear_the_date_that_the_sink_gives_them",),
+        "worker/test_pipeline.py::blocks_bear_the_date_that_the_sink_gives_them",
     ),
-    Mutation(
-        "how many blocks were dropped is not said",
-        "worker/indexing/upkeep.py",
+    "worker/indexing/upkeep.py: how many blocks were dropped is not said": (
         "        if self._dropped and now_s >= self._dropped_said_s + _HOUR_S:\n",
         "        if self._dropped < 0:\n",
-        ("tests/worker/indexing/test_expiry.py::test_how_many_blocks_were_dropped_is_said_once_an_hour",),
+        "worker/indexing/test_expiry.py::how_many_blocks_were_dropped_is_said_once_an_hour",
     ),
-    Mutation(
-        "after a clock was set back, the history of lag waits until it is as late again",
-        "worker/observability/lag_history.py",
+    "worker/observability/lag_history.py: after a clock was set back, the history of lag waits until it is as late again": (
         "            while points and points[-1][0] - at_ms > _SET_BACK_MS:\n                points.pop()\n",
         "",
-        ("tests/worker/observability/test_group_lag.py::test_a_clock_that_was_set_back_stops_no_history",),
+        "worker/observability/test_group_lag.py::a_clock_that_was_set_back_stops_no_history",
     ),
-)
+}

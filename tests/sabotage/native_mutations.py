@@ -3,78 +3,55 @@
 `tests.sabotage.mutations` has the others; `tests.sabotage.planting` plants them one at a time.
 """
 
-from tests.sabotage.mutation import Mutation
+from tests.sabotage.mutation import Changes
 
-_TOKENS = "sinks/tokens.c"
-_LITERALS = "sinks/reading/literals.c"
-_TEST_LITERALS = "tests/sinks/reading/test_literals.py"
-_FORM_TABLE = "consumers/text/form_table.c"
-_LINE_TIMES = "consumers/decode/line_times.c"
-_LITE_TEXTS = "sinks/milvus/lite_texts.c"
-
-NATIVE_MUTATIONS = (
-    Mutation(
-        "a block lists the words of its templates with those of its lines",
-        _TOKENS,
+NATIVE_MUTATIONS: Changes = {
+    "sinks/tokens.c: a block lists the words of its templates with those of its lines": (
         "if (has_hash(of_template, hash) || came_before(found, token, hash))",
         "if (has_hash((hash_set){0}, hash) || came_before(found, token, hash))",
-        ("tests/sinks/test_words.py::test_a_token_of_the_template_is_no_word_but_a_part_of_one_is",),
+        "sinks/test_words.py::a_token_of_the_template_is_no_word_but_a_part_of_one_is",
     ),
-    Mutation(
-        "a token hides another one that has its hash",
-        _TOKENS,
+    "sinks/tokens.c: a token hides another one that has its hash": (
         "return (last & UINT32_MAX) == bytes && memcmp(found->data + (last >> 32), token.start, bytes) == 0;",
         "return (last & UINT32_MAX) == bytes && hash_of((span){found->data + (last >> 32), found->data + (last >> 32) + bytes}) == hash;",
-        ("tests/sinks/test_words.py::test_a_token_with_the_hash_of_another_one_does_not_hide_it",),
+        "sinks/test_words.py::a_token_with_the_hash_of_another_one_does_not_hide_it",
     ),
-    Mutation(
-        "a literal that begins in one text and ends in the next is in the first one",
-        _LITERALS,
+    "sinks/reading/literals.c: a literal that begins in one text and ends in the next is in the first one": (
         "if (end > text_end || found->held[found->row] == WHOLE)",
         "if (found->held[found->row] == WHOLE)",
-        (f"{_TEST_LITERALS}::test_a_literal_that_begins_in_one_text_and_ends_in_the_next_is_in_neither",),
+        "sinks/reading/test_literals.py::a_literal_that_begins_in_one_text_and_ends_in_the_next_is_in_neither",
     ),
-    Mutation(
-        "every byte that nearly is a long literal is compared again and again",
-        _LITERALS,
+    "sinks/reading/literals.c: every byte that nearly is a long literal is compared again and again": (
         "if (patience < 0)",
         "if (false)",
-        (f"{_TEST_LITERALS}::test_texts_that_nearly_hold_a_long_literal_everywhere_cost_no_more_than_others",),
+        "sinks/reading/test_literals.py::texts_that_nearly_hold_a_long_literal_everywhere_cost_no_more_than_others",
     ),
-    Mutation(
-        "an identifier inside a longer one is whole",
-        _LITERALS,
+    "sinks/reading/literals.c: an identifier inside a longer one is whole": (
         "? WHOLE : IN_A_WORD;",
         "? WHOLE : WHOLE;",
-        ("tests/worker/querying/test_words.py::test_an_identifier_is_there_only_as_a_whole_in_whatever_letters",),
+        "worker/querying/test_words.py::an_identifier_is_there_only_as_a_whole_in_whatever_letters",
     ),
-    Mutation(
-        "a form is taken for another one of its length",
-        _FORM_TABLE,
-        "return slot->hash == key->hash[0] && slot->form_bytes == key->form_bytes &&\n"
-        "           memcmp(table->keys + slot->key_begin, key->begin, key->bytes) == 0;",
+    "consumers/text/form_table.c: a form is taken for another one of its length": (
+        (
+            "return slot->hash == key->hash[0] && slot->form_bytes == key->form_bytes &&\n"
+            "           memcmp(table->keys + slot->key_begin, key->begin, key->bytes) == 0;"
+        ),
         "return slot->form_bytes == key->form_bytes;",
-        ("tests/consumers/text/test_known_forms.py",),
+        "consumers/text/test_known_forms.py",
     ),
-    Mutation(
-        "a time in the middle of a message is that of the line",
-        _LINE_TIMES,
+    "consumers/decode/line_times.c: a time in the middle of a message is that of the line": (
         "return stands_behind_prefix((struct text){text.bytes, begin}, time->kind);",
         "return true;",
-        ("tests/consumers/decode/test_line_times.py::test_a_time_behind_anything_else_is_part_of_the_message",),
+        "consumers/decode/test_line_times.py::a_time_behind_anything_else_is_part_of_the_message",
     ),
-    Mutation(
-        "what the last bytes of a folder's column lack to seven stands before them",
-        _LITE_TEXTS,
+    "sinks/milvus/lite_texts.c: what the last bytes of a folder's column lack to seven stands before them": (
         "memcpy(last, bytes, (size_t)size);",
         "memcpy(last + GROUP_BYTES - size, bytes, (size_t)size);",
-        ("tests/sinks/test_lite_texts.py::test_what_is_stored_never_changes",),
+        "sinks/test_lite_texts.py::what_is_stored_never_changes",
     ),
-    Mutation(
-        "a folder's column with a character of eight bits is taken for another one",
-        _LITE_TEXTS,
+    "sinks/milvus/lite_texts.c: a folder's column with a character of eight bits is taken for another one": (
         "return any & HIGHEST_BITS ? -1 : size;",
         "return size;",
-        ("tests/sinks/test_lite_texts.py::test_what_is_damaged_is_seen_when_it_is_decoded",),
+        "sinks/test_lite_texts.py::what_is_damaged_is_seen_when_it_is_decoded",
     ),
-)
+}
