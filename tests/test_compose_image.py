@@ -140,13 +140,7 @@ def test_the_feed_of_the_compose_file_fills_the_first_topic(mock_kafka: MockKafk
     with subprocess.Popen(
         ["vectail", *feed["command"][:-1], "500"], env=environment, stderr=subprocess.PIPE, start_new_session=True
     ) as run:
-        found: list[bytes] = []
-        for _ in range(60):
-            message = consumer.poll(1.0)
-            if message is not None and message.error() is None:
-                found.append(message.value() or b"")
-            if len(found) == _ENOUGH or run.poll() is not None:
-                break
+        found = [message.value() or b"" for message in consumer.consume(_ENOUGH, 60.0) if message.error() is None]
         os.killpg(run.pid, signal.SIGKILL)
         said = run.stderr.read().decode() if run.stderr else ""
     consumer.close()

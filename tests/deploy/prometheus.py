@@ -15,11 +15,10 @@ from urllib.parse import urlencode
 
 import yaml
 
-from tests.deploy.promql import DEPLOY, RULES
 from tests.services.missing import skip_or_fail
 from tests.services.ports import free_port
+from tests.stack.prometheus import settings_for
 
-CONFIG = DEPLOY / "prometheus" / "prometheus.yml"
 _ANSWER_S = 30.0
 _STOP_S = 10.0
 _ASK_S = 10.0
@@ -40,7 +39,7 @@ class Prometheus:
         self._port = free_port()
         self._log = folder / "prometheus.log"
         config = folder / "prometheus.yml"
-        config.write_text(yaml.safe_dump(settings_for(targets)), encoding="utf-8")
+        config.write_text(yaml.safe_dump(_every_second(targets)), encoding="utf-8")
         options = {
             "config.file": config,
             "storage.tsdb.path": folder / "prometheus",
@@ -123,15 +122,11 @@ class Prometheus:
         return self._log.read_text(encoding="utf-8", errors="replace")[-4000:]
 
 
-def settings_for(targets: Mapping[str, int]) -> dict[str, Any]:
-    """Return deploy/prometheus/prometheus.yml with other targets: jobs, paths and rules stay what they are."""
-    settings: dict[str, Any] = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
+def _every_second(targets: Mapping[str, int]) -> dict[str, Any]:
+    """Return the deployed settings with other targets: jobs, paths and rules stay what they are."""
+    settings = settings_for({job: f"127.0.0.1:{port}" for job, port in targets.items()})
     settings["global"] = dict.fromkeys(("scrape_interval", "scrape_timeout", "evaluation_interval"), "1s")
-    settings["rule_files"] = [str(RULES)]
-    jobs = []
     for job in settings["scrape_configs"]:
-        if job["job_name"] in targets:
-            kept = {key: value for key, value in job.items() if key in ("job_name", "metrics_path")}
-            jobs.append(kept | {"static_configs": [{"targets": [f"127.0.0.1:{targets[job['job_name']]}"]}]})
-    settings["scrape_configs"] = jobs
+        for own in ("scrape_interval", "scrape_timeout"):
+            job.pop(own, None)
     return settings

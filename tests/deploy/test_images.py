@@ -106,18 +106,16 @@ def test_a_redirect_is_followed_with_the_same_method_and_without_the_token(regis
         assert with_token == []
 
 
-def test_a_registry_that_wants_an_account_is_said(registry: StubRegistry, output: Path) -> None:
-    registry.wants_account = True
+@pytest.mark.parametrize(("change", "said"), [
+    ({"wants_account": True}, "the registry wants an account"),
+    ({"address": "http://127.0.0.1:9"}, "the registry cannot be asked"),  # the port of the discard protocol: nobody listens
+])  # fmt: skip
+def test_a_registry_that_gives_nothing_is_said(registry: StubRegistry, output: Path, change: dict[str, object], said: str) -> None:
+    for name, value in change.items():
+        setattr(registry, name, value)
     ended = images(registry, output)
     assert ended.exit_code == 1
-    assert "the registry wants an account" in ended.err
-
-
-def test_a_registry_that_is_not_there_is_said(registry: StubRegistry, output: Path) -> None:
-    registry.address = "http://127.0.0.1:9"  # of the discard protocol: nobody listens
-    ended = images(registry, output)
-    assert ended.exit_code == 1
-    assert "the registry cannot be asked" in ended.err
+    assert said in ended.err
     assert "Traceback" not in ended.err
 
 

@@ -21,17 +21,6 @@ _ASK_S = 30.0
 _PAUSE_S = 0.1
 
 
-class Named:
-    """A server on loopback that tests share: nobody stops it but who has started it.
-
-    Thread: any.
-    """
-
-    def __init__(self, uri: str = "") -> None:
-        self.uri = uri
-        """For clients, the same after a restart."""
-
-
 class MilvusServer:
     """A server on loopback that tests share: nobody stops it but who has started it.
 
@@ -112,13 +101,6 @@ def drop(uri: str, *collections: str) -> None:
     with connected(uri) as client:
         for collection in collections:
             client.drop_collection(collection, timeout=_ASK_S)
-
-
-def rows_there(uri: str, collection: str) -> int:
-    """Count the rows at Strong consistency. Later reads at Bounded, which may miss the newest rows, see all of these."""
-    with connected(uri) as client:
-        counted: int = client.query(collection, output_fields=["count(*)"], consistency_level="Strong", timeout=_ASK_S)[0]["count(*)"]
-    return counted
 
 
 def empty(uri: str, collection: str, key: str) -> None:
