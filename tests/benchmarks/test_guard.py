@@ -98,7 +98,9 @@ def test_a_revision_is_slower_only_if_every_round_is_slower_than_all_of_the_othe
 @pytest.mark.process
 def test_what_is_written_is_met_and_a_slower_tree_fails_after_a_second_try(root: Path, turns: Path) -> None:
     assert _guard(root, "--write", "--rounds", "2", measures=(SPEED, COST))[0] == 0
-    assert json.loads((root / "guard.json").read_text())["ratios"]["speed"] == [10.0, 10.0]
+    ratios = json.loads((root / "guard.json").read_text())["ratios"]
+    assert ratios["speed"] == [10.0, 10.0]
+    assert min(ratios["cost"]) > 5, "divided by the seconds of a reference that is far shorter than one"
     assert _guard(root)[0] == 0
     _plant(root, turns, name="here", speed=5)
     turns.unlink()
@@ -110,32 +112,12 @@ def test_what_is_written_is_met_and_a_slower_tree_fails_after_a_second_try(root:
 
 @pytest.mark.long
 @pytest.mark.process
-def test_the_reference_cancels_what_is_not_a_ratio(root: Path) -> None:
-    _guard(root, "--write", "--rounds", "1", measures=(SPEED, COST))
-    (cost,) = json.loads((root / "guard.json").read_text())["ratios"]["cost"]
-    assert cost > 5  # divided by the seconds of a reference that is far shorter than one
-
-
-@pytest.mark.long
-@pytest.mark.process
 def test_another_revision_runs_its_own_code_in_turns(root: Path, turns: Path) -> None:
     _plant(root, turns, name="here", speed=5)
     code, shown = _guard(root, "--against", "HEAD", "--rounds", "4", "--json")
     assert code == 1
     assert json.loads(shown[-1]) == [{"name": "speed", "median": 0.5, "low": 0.5, "high": 0.5, "says": "fell"}]
     assert turns.read_text().split() == ["here", "there", "there", "here"] * 2
-
-
-@pytest.mark.long
-@pytest.mark.process
-def test_another_revision_finds_what_was_downloaded_here(root: Path, turns: Path) -> None:
-    _plant(root, turns, name="there", speed="float(pathlib.Path('.cache/downloaded').read_text())")
-    _commit(root)
-    (root / ".cache").mkdir()
-    (root / ".cache" / "downloaded").write_text("10")
-    code, shown = _guard(root, "--against", "HEAD", "--rounds", "1", "--json")
-    assert (code, json.loads(shown[-1])[0]["median"]) == (0, 1.0)
-    assert (root / ".cache" / "downloaded").exists()
 
 
 @pytest.mark.long

@@ -65,13 +65,18 @@ def long(run: Run) -> Any:  # noqa: ANN401 - pytest's own type is private
 
 
 SMALL_SINK = {"QUICK_LINES": 60, "QUICK_ROUNDS": 2, "POOL_LINES": 100}
-SMALL_GROWTH = {
+SMALL = {
     "QUICK_PARTITIONS": (1, 3),
     "QUICK_LINE_BYTES": (20, 4_096),
     "QUICK_DISTINCT": (25.0, 50.0),
     "QUICK_TRICKLE_S": 0.1,
     "WORKERS": (1, 2),
 }
+GROWTH, AXES = "--quick --plots {folder}", "lag partitions line_bytes distinct workers index"
+OF_GROWTH = frozenset(figure.key for figure in FIGURES if figure.benchmark == "growth")
+OF_ONE_LAG = frozenset({"lag.worst_fall"})
+SLOW = "--partitions 2 12 --seconds 2 --after 0 --kafka {kafka_address}"
+OF_MANY_TOPICS = frozenset({"64.acknowledged_p95_s", "64.lines_per_row", "1000.upkeep_share"})
 BY_HAND = Sizes({"distinct": 24, "mix": 4_000, "steady": 4_000}, batched=12, naive=6)
 """In fewer lines no template would have to wait."""
 RUNS = (
@@ -94,27 +99,9 @@ RUNS = (
     long(Run("benchmarks.retrieval_modes", "--quick --logs {logs}", shows={"lines": 60})),
     long(Run("benchmarks.query_latency", "--quick --seconds 8 --engine llama {file}")),
     long(Run("benchmarks.by_hand", "--quick --rounds 1", more={"sizes": BY_HAND})),
-    Run(
-        "benchmarks.growth",
-        "--quick --lines 9000 --axis index_server --plots {folder} --server {milvus_uri}",
-        lacks=frozenset(figure.key for figure in FIGURES if figure.benchmark == "growth"),
-    ),
-    long(
-        Run(
-            "benchmarks.growth",
-            "--quick --rounds 1 --lines 200 --plots {folder} --kafka {kafka_address}"
-            " --axis lag partitions line_bytes distinct workers index",
-            SMALL_GROWTH,
-            lacks=frozenset({"lag.worst_fall"}),
-        )
-    ),
-    Run(
-        "benchmarks.slow_topics",
-        "--partitions 2 12 --seconds 2 --after 0 --kafka {kafka_address}",
-        {"LITE_PARTITIONS": 2},
-        shows={"2.lines": 8, "12.lines": 48},
-        lacks=frozenset({"64.acknowledged_p95_s", "64.lines_per_row", "1000.upkeep_share"}),
-    ),
+    Run("benchmarks.growth", f"{GROWTH} --lines 9000 --axis index_server --server {{milvus_uri}}", lacks=OF_GROWTH),
+    long(Run("benchmarks.growth", f"{GROWTH} --rounds 1 --lines 200 --axis {AXES} --kafka {{kafka_address}}", SMALL, lacks=OF_ONE_LAG)),
+    Run("benchmarks.slow_topics", SLOW, {"LITE_PARTITIONS": 2}, shows={"2.lines": 8, "12.lines": 48}, lacks=OF_MANY_TOPICS),
 )
 
 

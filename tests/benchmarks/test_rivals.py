@@ -4,26 +4,16 @@ import os
 import signal
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from benchmarks.engines import Race, Rival
 from benchmarks.own_servers import own_milvus
-from benchmarks.rivals.clients import COLLECTION, close_milvus, open_milvus, read_rows
 from benchmarks.rivals.own_process import LeftOut, OwnProcess
-from sinks.milvus.lite import LocalMilvus
+from tests.services.processes import started
 from tests.worker.running import wait_until
 
 OPENERS = "tests.benchmarks.openers"
 pytestmark = pytest.mark.process
-
-
-def runs(pid: int) -> bool:
-    """Whether the process is there and no zombie, which waits only for whoever adopted it."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 def test_rivals_that_fail_are_left_out_and_the_others_go_on(tmp_path: Path) -> None:
@@ -54,30 +44,19 @@ def test_rivals_that_fail_are_left_out_and_the_others_go_on(tmp_path: Path) -> N
 def test_processes_that_a_rival_has_started_end_with_it(tmp_path: Path, *, is_killed: bool) -> None:
     pids = tmp_path / "pids"
     rival = OwnProcess(f"{OPENERS}:open_family", [pids, 1], log=tmp_path / "log")
-    started = [int(pid) for pid in pids.read_text().split()]
-    assert len(started) == 2
-    assert [pid for pid in started if runs(pid)] == started
+    pids_of_both = [int(pid) for pid in pids.read_text().split()]
+    assert len(pids_of_both) == 2
+    assert all(map(started, pids_of_both))
     if is_killed:
-        os.kill(os.getpgid(started[0]), signal.SIGKILL)
+        os.kill(os.getpgid(pids_of_both[0]), signal.SIGKILL)
         with pytest.raises(LeftOut):
             rival.embed(["a"])
     rival.close()
-    wait_until(lambda: not any(map(runs, started)), "the end of both")
-
-
-@pytest.mark.long
-def test_every_row_of_a_hand_written_worker_is_read_and_no_server_stays_behind(tmp_path: Path) -> None:
-    milvus = open_milvus(str(tmp_path), 2)
-    where = {"topic": "logs", "partition": 0, "text": "a"}
-    for offset, vector in enumerate(np.eye(2, dtype=np.float32)):
-        milvus.insert(COLLECTION, [{"id": f"logs/0/{offset}", "offset": offset, "vector": vector, **where}])
-    assert sorted((text, vector.tolist()) for text, vector in read_rows(milvus)) == [("a", [0.0, 1.0]), ("a", [1.0, 0.0])]
-    close_milvus(milvus, str(tmp_path))
-    LocalMilvus(tmp_path / "rows.db").close()  # a server that still runs holds its lock
+    wait_until(lambda: not any(map(started, pids_of_both)), "the end of both")
 
 
 def test_where_no_server_can_be_started_the_reason_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    with own_milvus() as started:
-        assert started.address == ""
-        assert started.reason.startswith("unshare is not installed")
+    with own_milvus() as own:
+        assert own.address == ""
+        assert own.reason.startswith("unshare is not installed")

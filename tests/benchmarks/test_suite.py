@@ -153,22 +153,11 @@ def test_a_run_on_another_machine_stands_beside_the_kept_ones_with_its_own_facts
     assert machine_of == {"masks": kept["machines"][0], "tokenize": abacus}
     report = (tmp_path / "out" / "RESULTS.md").read_text()
     assert f"tokenize, on machine {mixed['benchmarks']['tokenize']['machine'] + 1} |" in report
-    _run(tmp_path, tmp_path / "out", programs=programs)
+    (tmp_path / "beans.py").unlink()
+    assert _run(tmp_path, tmp_path / "out", "--only", "tokenize", programs=programs)[0] == 0
+    assert read_results(file) == mixed, "where the program is absent, figures of another machine stay"
+    _run(_tree(tmp_path, beans=GOOD), tmp_path / "out", programs=programs)
     assert read_results(file)["machines"] == kept["machines"], "nothing is of the other one any more"
-
-
-@pytest.mark.long
-def test_figures_of_another_machine_outlive_a_run_where_the_program_is_absent(tmp_path: Path) -> None:
-    programs, out = [Program("growth", "draws", plots="--plots")], tmp_path / "out"
-    _run(_tree(tmp_path, draws=DRAWS), out, programs=programs)
-    file = out / "results.json"
-    file.write_text(json.dumps(read_results(file) | {"machines": [Machine(facts={"GPU": "Abacus 3"}, versions={})]}))
-    kept = read_results(file)
-    (tmp_path / "draws.py").unlink()
-    code, shown = _run(tmp_path, out, programs=programs)
-    assert (code, shown[1:]) == (0, ["  absent in 0 s: there is no draws; the kept figures stay"])
-    assert read_results(file) == kept
-    assert (out / "plots" / "growth-one.png").exists()
 
 
 @pytest.mark.long

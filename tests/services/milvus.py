@@ -5,14 +5,13 @@ run. One server serves the whole run, so every test drops its collections.
 """
 
 import abc
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pymilvus import MilvusClient, MilvusException
 
-from tests.services.missing import ServerMissing
+from tests.services.missing import named_address
 
 ADDRESS_VARIABLE = "VECTAIL_TEST_MILVUS"
 _ANSWER_S = 120.0
@@ -62,9 +61,7 @@ class OwnMilvus(MilvusServer, abc.ABC):
 @contextmanager
 def named_milvus() -> Iterator[MilvusServer]:
     """Yield the server that the environment names, once it answers. Raises ServerMissing."""
-    address = os.environ.get(ADDRESS_VARIABLE)
-    if address is None:
-        raise ServerMissing(f"{ADDRESS_VARIABLE} names none")
+    address = named_address(ADDRESS_VARIABLE)
     named = MilvusServer(f"http://{address}")
     await_answer(named.uri, lambda: None)
     yield named

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -21,7 +20,9 @@ from tests.services import redis as redis_servers
 from tests.services.kafka import OwnKafka
 from tests.services.milvus import MilvusServer, OwnMilvus, connected
 from tests.services.missing import ServerMissing, skip_or_fail
-from tests.services.mock_kafka import PARTITIONS, MockKafka
+from tests.services.mock_kafka import MockKafka
+from tests.services.ports import listens
+from tests.services.processes import offspring, started
 from tests.services.redis import LocalRedis, local_redis
 from tests.services.shared import open_kafka, open_milvus, open_redis, or_skip
 from tests.services.wheel_milvus import WheelMilvus, check_namespaces
@@ -50,32 +51,15 @@ def _consume(bootstrap: str, topic: str, group: str, number: int) -> list[bytes]
     consumer = Consumer({"bootstrap.servers": bootstrap, "log_level": 0, "group.id": group, "enable.auto.commit": False})
     consumer.assign([TopicPartition(topic, 0, 0)])
     try:
-        values: list[bytes] = []
-        while len(values) < number:
-            message = consumer.poll(WAIT_S)
-            assert message is not None, f"only {len(values)} of {number} records arrived"
-            assert message.error() is None
-            values.append(message.value() or b"")
-        return values
+        messages = consumer.consume(number, WAIT_S)
+        assert [message.error() for message in messages] == [None] * number
+        return [message.value() or b"" for message in messages]
     finally:
         consumer.close()
 
 
 def _answers(address: str) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", int(address.rpartition(":")[2]))) == 0
-
-
-def _offspring(pid: int) -> list[int]:
-    children = [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    return [one for child in children for one in (child, *_offspring(child))]
-
-
-def _lives(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
+    return listens(int(address.rpartition(":")[2]))
 
 
 def _network(pid: int) -> Path:
@@ -95,32 +79,6 @@ def test_records_outlive_a_kill_and_a_stop_and_the_port_stays_the_same(own_kafka
         _produce(address, topic, [b"after"])
         sent.append(b"after")
         assert _consume(address, topic, unique("group"), len(sent)) == sent
-
-
-def test_what_a_test_has_created_is_deleted_and_the_rest_stays(own_kafka: OwnKafka, unique: Unique) -> None:
-    names = [unique("logs") for _ in range(3)]
-    for name in names:
-        own_kafka.create_topic(name)
-    own_kafka.delete_topics(own_kafka.topics.index(names[1]))
-    seen = Producer({"bootstrap.servers": own_kafka.bootstrap, "log_level": 0})
-    until_s = time.monotonic() + WAIT_S
-    while left := {*names[1:]} & seen.list_topics(timeout=WAIT_S).topics.keys():
-        assert time.monotonic() < until_s, left
-    assert names[0] in seen.list_topics(timeout=WAIT_S).topics
-
-
-def test_every_mock_cluster_is_new_and_takes_records(mock_kafka: MockKafka, unique: Unique) -> None:
-    topic = unique("logs")
-    _produce(mock_kafka.bootstrap, topic, [b"one"])
-    assert _consume(mock_kafka.bootstrap, topic, unique("group"), 1) == [b"one"]
-    other = MockKafka()
-    try:
-        seen = Producer({"bootstrap.servers": other.bootstrap, "log_level": 0}).list_topics(timeout=WAIT_S).topics
-        assert topic not in seen
-    finally:
-        other.close()
-    mine = Producer({"bootstrap.servers": mock_kafka.bootstrap, "log_level": 0}).list_topics(topic, timeout=WAIT_S).topics[topic]
-    assert len(mine.partitions) == PARTITIONS
 
 
 @pytest.mark.process
@@ -199,19 +157,19 @@ def owner() -> Iterator["subprocess.Popen[str]"]:
 def test_a_milvus_is_out_of_sight_but_for_its_port_and_ends_with_a_test_run_that_is_killed(owner: "subprocess.Popen[str]") -> None:
     assert owner.stdout
     pid, uri = owner.stdout.readline().split()
-    started = [int(pid), *_offspring(int(pid))]
+    everybody = [int(pid), *offspring(int(pid))]
     folder = Path(Path(f"/proc/{pid}/cmdline").read_text().rstrip("\0").rsplit("\0", 1)[1])
-    assert len(started) > 3
+    assert len(everybody) > 3
     assert _answers(uri)
-    assert all(_network(one) != _network(os.getpid()) for one in started[1:])
+    assert all(_network(one) != _network(os.getpid()) for one in everybody[1:])
     assert folder.is_dir()
 
     owner.send_signal(signal.SIGKILL)
     owner.wait(WAIT_S)
 
     until_s = time.monotonic() + WAIT_S
-    while any(map(_lives, started)) and time.monotonic() < until_s:
+    while any(map(started, everybody)) and time.monotonic() < until_s:
         time.sleep(0.05)
-    assert [one for one in started if _lives(one)] == []
+    assert [one for one in everybody if started(one)] == []
     assert not _answers(uri)
     assert not folder.exists()

@@ -1,11 +1,9 @@
 """The soak's schedule of faults, and what counts as growing memory. The soak itself is `make soak`."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.soak.plan import KINDS, LONG_AWAY, plan
-from tests.soak.samples import WARM_S, Sample, growth_of, write_picture, write_table
+from tests.soak.samples import WARM_S, Sample, growth_of
 
 MIB = 1024 * 1024
 
@@ -41,11 +39,3 @@ def test_growth_is_over_the_base_of_the_same_worker_and_a_start_is_no_growth() -
 def test_memory_that_still_grows_late_in_the_outage_is_seen(each_mib: tuple[int, ...], late_mib: int) -> None:
     samples = [sample(WARM_S + number, mib, fault=f"member+{LONG_AWAY}") for number, mib in enumerate(each_mib)]
     assert growth_of(samples, LONG_AWAY).late_bytes == late_mib * MIB
-
-
-def test_what_was_measured_is_written(tmp_path: Path) -> None:
-    samples = [sample(float(number), 100.0, fault=LONG_AWAY if number % 2 else "") for number in range(5)]
-    write_table(samples, tmp_path / "soak.csv")
-    assert len((tmp_path / "soak.csv").read_text().splitlines()) == 1 + len(samples)
-    write_picture(samples, tmp_path / "soak.png")
-    assert (tmp_path / "soak.png").read_bytes().startswith(b"\x89PNG")
