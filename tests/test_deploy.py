@@ -43,6 +43,8 @@ def test_what_pyproject_asks_for_is_locked() -> None:
     locked = _packages(LOCK)
     assert _asked(asked) <= set(locked)
     assert "torch" not in locked
+    tools = (ROOT / "deploy/supply/requirements.in").read_text(encoding="utf-8").split()
+    assert _asked(tools) <= set(_packages("deploy/supply/requirements.lock"))
 
 
 @pytest.mark.parametrize(("extra", "lock"), [("vllm", "cpu"), ("gpu", "gpu")])

@@ -68,7 +68,11 @@ def test_what_a_program_prints_is_kept_with_its_caveats(tmp_path: Path) -> None:
     assert entry["state"] == "measured"
     assert entry["figures"] == {"beans": 3, "arguments": ["--alone", "--json", "--quick"]}
     assert (entry["caveats"], entry["quick"], entry["revision"]) == ("Beans differ.", True, "unknown")
-    assert "Caveats: Beans differ." in (tmp_path / "out" / "RESULTS.md").read_text()
+    report = tmp_path / "out" / "RESULTS.md"
+    assert "Caveats: Beans differ." in (text := report.read_text())
+    report.unlink()
+    assert _run(tmp_path, tmp_path / "out", "--report", programs=programs) == (0, []), "it is written again without measuring"
+    assert report.read_text() == text
 
 
 def test_one_program_that_fails_makes_the_exit_code_1_and_the_others_run(tmp_path: Path) -> None:
