@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from benchmarks import decode
 from benchmarks.by_hand import Race, Sides, Wrong, check_vectors
 from benchmarks.by_hand_corpora import CORPORA, Corpus, Sizes, corpora
-from benchmarks.by_hand_turns import Plan, Rows, Side, Turn, keep_vectors
+from benchmarks.by_hand_turns import Plan, Rows, Side, SideFailed, Turn, keep_vectors
 from benchmarks.decode import sides_of
 from benchmarks.gpu_worker_turns import TextSink, engine_settings, run_turn
 from benchmarks.gpu_worker_turns import Wrong as WrongTurn
@@ -147,6 +147,13 @@ def test_a_vector_in_another_direction_than_the_texts_own_is_wrong(vector: list[
         check_vectors("batched, mix", kept, reference)
     with pytest.raises(Wrong, match=r"^naive, mix: there is nothing to compare$"):
         check_vectors("naive, mix", kept, {})
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("argument", "why"), [("1", "^side stored 4 lines of 5$"), ("there is no model", "^side: there is no model$")])
+def test_a_side_that_stores_too_few_lines_or_cannot_open_has_failed(tmp_path: Path, argument: str, why: str) -> None:
+    with pytest.raises(SideFailed, match=why), closing(Side("side", ["tests.benchmarks.by_hand_side", argument], tmp_path / "log")) as side:
+        side.run(Plan("broker:9092", "redis://cache", str(tmp_path), "logs", 5))
 
 
 # What a benchmark checks before it prints
