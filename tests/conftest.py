@@ -13,7 +13,7 @@ import tests.compiled  # noqa: F401 - before the modules that load the libraries
 from tests.durations import Durations, Stopwatch
 from tests.heavy import transformers_installed, vllm_installed
 from tests.model_fixture import close_bindings_files, own, prepared_model, tokenizer
-from tests.ordering import keep_together, shuffle
+from tests.ordering import keep_together
 from tests.quick import NoProcesses, Quick
 from tests.services import shared
 from tests.services.kafka import KafkaServer, OwnKafka
@@ -35,7 +35,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="only tests without servers, models and processes, as `make quick` does")
     parser.addoption("--servers", action="store_true", help="start one Kafka, one Milvus and one Redis for all processes of the run")
     parser.addoption("--record", type=Path, metavar="FILE", help="write what each test and fixture took, and list the dearest")
-    parser.addoption("--shuffle", type=int, metavar="SEED", help="run files, and the tests of each, in a random order")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -56,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is marked as long, unless there is time; keep together what shares something; shuffle if that is asked for."""
+    """Leave out what is marked as long, unless there is time, and keep together what shares something."""
     left_out: list[pytest.Item] = []
     if config.getoption("--nightly"):
         left_out = [item for item in items if not (item.get_closest_marker("long") or "long" in getattr(item, "fixturenames", ()))]
@@ -66,8 +65,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in {*left_out}]
     keep_together(items)
-    if (seed := config.getoption("--shuffle")) is not None:
-        shuffle(items, seed)
 
 
 @pytest.fixture(autouse=True)

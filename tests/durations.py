@@ -117,15 +117,9 @@ class Durations:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """List the dearest tests and fixtures, and the sum of each folder."""
+        """List the dearest tests and fixtures."""
         say = terminalreporter.write_line
         terminalreporter.section(f"seconds elapsed, of the processor: {self._file}")
-        folders: dict[str, Took] = defaultdict(Took)
-        for name, (took, _) in self._tests.items():
-            folder = "/".join(name.partition("::")[0].split("/")[:-1][:2])
-            folders[folder] = folders[folder].plus(took)
-        for folder, took in sorted(folders.items(), key=lambda one: -one[1].processor_s):
-            say(f"{took.elapsed_s:8.1f} {took.processor_s:8.1f}  {folder}")
         fixtures = {f"fixture {name} ({scope}, {times} times)": took for (name, scope), (took, times) in self._fixtures.items()}
         for title, every in (("tests", {name: took for name, (took, _) in self._tests.items()}), ("fixtures", fixtures)):
             say(f"the dearest {title}:")

@@ -11,7 +11,8 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
+
+from tests.services.processes import offspring
 
 TIMES, BUSY = 100, 4
 _FROZEN_S = (1.0, 4.0)
@@ -30,7 +31,7 @@ def main() -> int:
     frozen = 0
     try:
         while frozen < TIMES and _lasts(run, rng.uniform(*_EVERY_S)):
-            frozen += _freeze(rng.choice(_offspring(run.pid)), rng.uniform(*_FROZEN_S))
+            frozen += _freeze(rng.choice([run.pid, *offspring(run.pid)]), rng.uniform(*_FROZEN_S))
         return run.wait()
     finally:
         for one in busy:
@@ -59,21 +60,6 @@ def _freeze(pid: int, seconds: float) -> bool:
     except ProcessLookupError:
         return False
     return True
-
-
-def _offspring(pid: int) -> list[int]:
-    """Return a process and all that it and its children have started."""
-    parents: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            number, rest = stat.read_text().split(" (", 1)
-        except OSError:  # it has ended
-            continue
-        parents.setdefault(int(rest.rpartition(") ")[2].split()[1]), []).append(int(number))
-    found = [pid]
-    for one in found:
-        found += parents.get(one, [])
-    return found
 
 
 def _say(line: str) -> None:

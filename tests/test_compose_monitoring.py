@@ -1,6 +1,5 @@
 """Prometheus and Grafana find in the stack what their files in deploy/ name: services, ports, paths, secrets, metrics."""
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -11,7 +10,6 @@ import pytest
 import yaml
 
 from tests.services.compose import COMPOSE_FILE, read_compose
-from worker.observability import metrics
 
 ROOT = COMPOSE_FILE.parent
 SERVICES: dict[str, dict[str, Any]] = read_compose()["services"]
@@ -19,7 +17,6 @@ DOCKERFILE = (ROOT / "deploy/Dockerfile").read_text(encoding="utf-8")
 PROMETHEUS = yaml.safe_load((ROOT / "deploy/prometheus/prometheus.yml").read_text(encoding="utf-8"))
 RULES = sorted((ROOT / "deploy/prometheus/rules").glob("*.yml"))
 DASHBOARDS = sorted((ROOT / "deploy/grafana/dashboards").glob("*.json"))
-OURS = {metric.name: metric for metric in vars(metrics).values() if isinstance(metric, metrics.Metric)}
 
 
 def _mounted(service: str) -> dict[str, Path]:
@@ -76,12 +73,6 @@ def test_what_is_scraped_is_a_service_that_listens_there(subtests: pytest.Subtes
                     assert "dns_sd_configs" in scrape, f"without its profile {name} would be a target that is down"
 
 
-def test_every_part_that_has_figures_is_scraped() -> None:
-    scraped = {name for scrape in PROMETHEUS["scrape_configs"] for name, _ in _targets(scrape)}
-    assert {"worker", "kafka-exporter", "kminion", "prometheus"} <= scraped
-    assert {scrape["job_name"] for scrape in PROMETHEUS["scrape_configs"]} >= {"vectail", "kafka-exporter", "kminion", "prometheus"}
-
-
 def test_prometheus_finds_its_configuration_and_its_rules() -> None:
     mounted = _mounted("prometheus")
     options = dict(word.removeprefix("--").split("=", 1) for word in SERVICES["prometheus"]["command"])
@@ -116,49 +107,3 @@ def test_grafana_asks_for_a_password_that_stands_in_a_file_and_calls_nobody() ->
     assert len(off) == 4
     assert {environment[name] for name in off} == {"false"}
     assert environment["GF_PLUGINS_PREINSTALL_DISABLED"] == "true"
-
-
-def _inside(node: object) -> Iterator[dict[str, Any]]:
-    """Return every object of a dashboard."""
-    if isinstance(node, dict):
-        yield node
-        node = list(node.values())
-    if isinstance(node, list):
-        for one in node:
-            yield from _inside(one)
-
-
-def test_a_dashboard_asks_the_source_that_is_provisioned(subtests: pytest.Subtests) -> None:
-    for file in DASHBOARDS:
-        with subtests.test(file.name):
-            board = json.loads(file.read_text(encoding="utf-8"))
-            known = {source["uid"] for document in _provisioned("datasources") for source in document["datasources"]} | {"-- Grafana --"}
-            variables = {variable["name"] for variable in board["templating"]["list"] if variable["type"] == "datasource"}
-            asked = [node["datasource"] for node in _inside(board) if "datasource" in node]
-            assert asked
-            for source in asked:
-                uid = source["uid"]
-                assert uid in known or uid.strip("${}") in variables, uid
-            plugins = {node["type"] for node in board["panels"]}
-            assert plugins <= {
-                "row",
-                "timeseries",
-                "stat",
-                "gauge",
-                "bargauge",
-                "table",
-                "heatmap",
-                "text",
-                "state-timeline",
-                "piechart",
-                "histogram",
-            }
-
-
-def test_every_figure_of_ours_that_is_named_exists(subtests: pytest.Subtests) -> None:
-    histograms = {f"{name}_{part}" for name, metric in OURS.items() if metric.type == "histogram" for part in ("bucket", "count", "sum")}
-    for file in (*RULES, *DASHBOARDS):
-        with subtests.test(file.name):
-            named = set(re.findall(r"(?<![\w:])vectail_[a-z0-9_]+", file.read_text(encoding="utf-8")))
-            assert named
-            assert named <= set(OURS) | histograms

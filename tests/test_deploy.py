@@ -12,7 +12,7 @@ LOCK = "requirements.lock"
 VLLM_LOCKS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "deploy/vllm").glob("*.lock"))
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT: dict[str, Any] = PYPROJECT["project"]
-each_lock = pytest.mark.parametrize("lock", [LOCK, *VLLM_LOCKS])
+each_lock = pytest.mark.parametrize("lock", [LOCK, "deploy/supply/requirements.lock", *VLLM_LOCKS])
 
 
 def _packages(lock: str) -> dict[str, set[str]]:
@@ -43,6 +43,8 @@ def test_what_pyproject_asks_for_is_locked() -> None:
     locked = _packages(LOCK)
     assert _asked(asked) <= set(locked)
     assert "torch" not in locked
+    tools = (ROOT / "deploy/supply/requirements.in").read_text(encoding="utf-8").split()
+    assert _asked(tools) <= set(_packages("deploy/supply/requirements.lock"))
 
 
 @pytest.mark.parametrize(("extra", "lock"), [("vllm", "cpu"), ("gpu", "gpu")])

@@ -1,7 +1,6 @@
 """What tests took is added up over the reports of all processes, and one that is too dear fails the run."""
 
 import json
-from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -9,7 +8,6 @@ from typing import Any, cast
 import pytest
 
 from tests.durations import MOST_S, Durations
-from tests.ordering import shuffle
 
 
 def report(name: str, processor_s: float, *, is_long: bool = False, when: str = "teardown") -> pytest.TestReport:
@@ -41,12 +39,3 @@ def test_each_test_has_a_line_and_a_fixture_the_sum_of_all_its_uses(tmp_path: Pa
 @pytest.mark.parametrize(("is_long", "status"), [(False, pytest.ExitCode.TESTS_FAILED), (True, pytest.ExitCode.OK)])
 def test_a_test_that_is_too_dear_fails_the_run_unless_it_is_marked(tmp_path: Path, status: int, *, is_long: bool) -> None:
     assert ended(tmp_path, report("a", MOST_S + 1, is_long=is_long))[0] == status
-
-
-def test_a_shuffled_run_has_all_tests_and_those_of_a_file_together() -> None:
-    items = [SimpleNamespace(path=file, name=f"{file}{number}") for file in "abcde" for number in range(5)]
-    shuffled = [*items]
-    shuffle(cast("list[pytest.Item]", shuffled), 7)
-    files = [one.path for one in shuffled]
-    assert sorted(one.name for one in shuffled) == [one.name for one in items] != [one.name for one in shuffled]
-    assert sum(one != other for one, other in pairwise(files)) == 4

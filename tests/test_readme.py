@@ -58,14 +58,6 @@ def test_every_make_target_exists() -> None:
     assert named <= targets
 
 
-def test_the_settings_example_of_the_readme_is_valid(tmp_path: Path) -> None:
-    file = tmp_path / "vectail.toml"
-    file.write_text(fences("toml")[0], encoding="utf-8")
-    settings = load_settings(file)
-    assert settings.milvus.uri == "http://milvus:19530"
-    assert settings.kafka.librdkafka["security.protocol"] == "SSL"
-
-
 @pytest.mark.parametrize("example", fences("toml"), ids=lambda example: re.findall(r"^\[+(.*?)\]", example, re.MULTILINE)[0])
 def test_every_example_of_settings_is_valid(example: str, tmp_path: Path) -> None:
     file = tmp_path / "vectail.toml"

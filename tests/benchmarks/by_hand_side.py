@@ -1,17 +1,8 @@
-"""A side for `test_by_hand.py` that indexes nothing and says what its argument tells it: how many lines it lacks, or why it cannot open."""
+"""A side for `test_wrong_work.py` that indexes nothing; its argument is how many lines it lacks, or why it cannot open."""
 
 import sys
-from pathlib import Path
 
-import numpy as np
-
-from benchmarks.by_hand_turns import Plan, Turn, keep_vectors, serve
-
-
-def index(lacking: int, plan: Plan) -> Turn:
-    """Say that all but `lacking` records are stored, in a second."""
-    keep_vectors(plan.folder, [(Path(plan.folder).name, np.ones(2, np.float32))])
-    return Turn(1.0, plan.records - lacking, {"asked": 1.0})
+from benchmarks.by_hand_turns import Plan, Turn, serve
 
 
 def main() -> None:
@@ -20,7 +11,12 @@ def main() -> None:
         sys.exit(sys.argv[1])
     sys.stdout.write("a library says that it is loading\n[INFO] and how\n")
     lacking = int(sys.argv[1])
-    serve({"is_ready": True}, lambda plan: index(lacking, plan))
+
+    def index(plan: Plan) -> Turn:
+        """Say that all but `lacking` records are stored, in a second."""
+        return Turn(1.0, plan.records - lacking, {})
+
+    serve({"is_ready": True}, index)
 
 
 if __name__ == "__main__":

@@ -5,24 +5,18 @@ Where it is not installed, the test is skipped at home and fails in CI.
 
 import http.client
 import json
-import shutil
-import subprocess
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlencode
 
-import yaml
-
-from tests.deploy.promql import DEPLOY, RULES
-from tests.services.missing import skip_or_fail
+from tests.services.missing import ServerMissing, skip_or_fail
 from tests.services.ports import free_port
+from tests.stack.look import answers_well, page
+from tests.stack.parts import ProgramPart
+from tests.stack.prometheus import command
 
-CONFIG = DEPLOY / "prometheus" / "prometheus.yml"
-_ANSWER_S = 30.0
-_STOP_S = 10.0
-_ASK_S = 10.0
 _AGAIN_S = 0.1
 
 
@@ -34,32 +28,16 @@ class Prometheus:
 
     def __init__(self, folder: Path, targets: Mapping[str, int]) -> None:
         """`targets`: job → port of 127.0.0.1; jobs without one are left out. Everything is scraped and evaluated every second."""
-        binary = shutil.which("prometheus")
-        if binary is None:
-            skip_or_fail("prometheus is not installed")
-        self._port = free_port()
-        self._log = folder / "prometheus.log"
-        config = folder / "prometheus.yml"
-        config.write_text(yaml.safe_dump(settings_for(targets)), encoding="utf-8")
-        options = {
-            "config.file": config,
-            "storage.tsdb.path": folder / "prometheus",
-            "web.listen-address": f"127.0.0.1:{self._port}",
-            "log.level": "warn",
-        }
-        with self._log.open("wb") as output:
-            self._process = subprocess.Popen(
-                [binary, *(f"--{name}={value}" for name, value in options.items())],
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-            )
+        self._at = f"127.0.0.1:{free_port()}"
+        addresses = {job: f"127.0.0.1:{port}" for job, port in targets.items()}
         try:
-            self._await_ready()
-        except BaseException:
-            self.close()
-            raise
+            words = command(folder, self._at, addresses, every_s=1)
+        except ServerMissing as missing:
+            skip_or_fail(str(missing))
+        self._part = ProgramPart(
+            "prometheus", self._at, lambda: words, folder / "prometheus.log", answers=lambda: answers_well(self._at, "/-/ready")
+        )
+        self._part.start()
 
     def query(self, expr: str) -> list[dict[str, Any]]:
         """Return the series of an instant query. Raises AssertionError when it is refused."""
@@ -76,62 +54,20 @@ class Prometheus:
         while not enough():
             if time.monotonic() > until_s:
                 return False
-            assert self._process.poll() is None, self._last_words()
+            assert self._part.lives, "Prometheus has ended"
             time.sleep(_AGAIN_S)
         return True
-
-    def close(self) -> None:
-        """End it."""
-        self._process.terminate()
-        try:
-            self._process.wait(_STOP_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait(_STOP_S)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _await_ready(self) -> None:
-        def is_ready() -> bool:
-            try:
-                return self._answer("/-/ready")[0] == http.HTTPStatus.OK
-            except OSError:
-                return False
-
-        assert self.wait_for(is_ready, _ANSWER_S), self._last_words()
+        self._part.close()
 
     def _get(self, path: str) -> dict[str, Any]:
-        status, body = self._answer(path)
+        answer = page(self._at, path)
+        assert answer is not None, "Prometheus does not answer"
+        status, body = answer
         assert status == http.HTTPStatus.OK, body
         found: dict[str, Any] = json.loads(body)["data"]
         return found
-
-    def _answer(self, path: str) -> tuple[int, bytes]:
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=_ASK_S)
-        try:
-            connection.request("GET", path)
-            answer = connection.getresponse()
-            return answer.status, answer.read()
-        finally:
-            connection.close()
-
-    def _last_words(self) -> str:
-        return self._log.read_text(encoding="utf-8", errors="replace")[-4000:]
-
-
-def settings_for(targets: Mapping[str, int]) -> dict[str, Any]:
-    """Return deploy/prometheus/prometheus.yml with other targets: jobs, paths and rules stay what they are."""
-    settings: dict[str, Any] = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
-    settings["global"] = dict.fromkeys(("scrape_interval", "scrape_timeout", "evaluation_interval"), "1s")
-    settings["rule_files"] = [str(RULES)]
-    jobs = []
-    for job in settings["scrape_configs"]:
-        if job["job_name"] in targets:
-            kept = {key: value for key, value in job.items() if key in ("job_name", "metrics_path")}
-            jobs.append(kept | {"static_configs": [{"targets": [f"127.0.0.1:{targets[job['job_name']]}"]}]})
-    settings["scrape_configs"] = jobs
-    return settings

@@ -54,10 +54,10 @@ class Query(NamedTuple):
         found = re.search(r"\(vector\(\$source\) == (\d)\)", self.expr)
         return 1 if found is None else int(found[1])
 
-    def text(self, source: int | None = None, rate_interval: str = "1m") -> str:
+    def text(self, source: int | None = None) -> str:
         """Return the query that Grafana would send, with all jobs, workers and topics chosen."""
         chosen = {
-            "__rate_interval": rate_interval,
+            "__rate_interval": "1m",
             "source": str(self.source if source is None else source),
             "job": ".*",
             "instance": ".*",

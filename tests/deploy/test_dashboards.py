@@ -141,11 +141,3 @@ def test_the_figures_that_were_recorded_have_what_the_queries_ask_for(subtests: 
                     for one in selectors(query.expr):
                         [line, *_] = re.findall(rf"^{one.metric}\{{(.*)\}} ", text, re.MULTILINE)
                         assert one.labels | groupings(query.expr) - {"le"} <= set(re.findall(r"(\w+)=", line)) | SCRAPED, query
-
-
-def test_the_folder_that_grafana_looks_into_is_said() -> None:
-    [provider] = yaml.safe_load((DEPLOY / "grafana/provisioning/dashboards/vectail.yml").read_text(encoding="utf-8"))["providers"]
-    assert provider["type"] == "file"
-    assert provider["options"]["path"].startswith("/")
-    assert provider["disableDeletion"]
-    assert not provider["allowUiUpdates"], "what is changed there is lost with the container"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.deploy.pages import FOLDER, RecordedPage
+from tests.deploy.pages import FOLDER, recorded_page
 from tests.deploy.prometheus import Prometheus
 from tests.deploy.promql import SOURCES, Query, queries
 from tests.services.compose import image_of
@@ -22,21 +22,18 @@ ASKED = [query for query in queries() if SOURCES[query.source] != "vectail"]
 
 @pytest.fixture(scope="module")
 def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
-    with RecordedPage("kafka_exporter.prom") as exporter, RecordedPage("kminion.prom") as kminion:
+    with recorded_page("kafka_exporter.prom") as exporter, recorded_page("kminion.prom") as kminion:
         folder = tmp_path_factory.mktemp("exporters")
-        with Prometheus(folder, {"kafka-exporter": exporter.port, "kminion": kminion.port}) as prometheus:
+        with Prometheus(folder, {"kafka-exporter": exporter, "kminion": kminion}) as prometheus:
             yield prometheus
 
 
 @pytest.mark.parametrize(
-    ("service", "recording", "version"),
-    [
-        ("kafka-exporter", "kafka_exporter.prom", r"kafka_exporter (\S+) "),
-        ("kminion", "kminion.prom", r'kminion_exporter_up\{version="(.*)"\}'),
-    ],
+    ("service", "version"),
+    [("kafka-exporter", r"kafka_exporter (\S+) "), ("kminion", r'kminion_exporter_up\{version="(.*)"\}')],
 )
-def test_a_recording_is_of_the_version_in_the_compose_file(service: str, recording: str, version: str) -> None:
-    recorded = re.search(version, (FOLDER / recording).read_text(encoding="utf-8"))
+def test_a_recording_is_of_the_version_in_the_compose_file(service: str, version: str) -> None:
+    recorded = re.search(version, (FOLDER / f"{service.replace('-', '_')}.prom").read_text(encoding="utf-8"))
     assert recorded is not None
     assert image_of(service).endswith(f":v{recorded[1]}")
 

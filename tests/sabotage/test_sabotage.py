@@ -9,7 +9,7 @@ import pytest
 
 from tests.sabotage.mutation import Mutation
 from tests.sabotage.mutations import MUTATIONS
-from tests.sabotage.planting import ROOT, Copy, Outcome, planted, table_of
+from tests.sabotage.planting import ROOT, Copy, planted
 
 _LONG = "mark.long"
 _SOURCE = "def double(number: int) -> int:\n    return number * 2\n"
@@ -93,10 +93,3 @@ def test_caught_missed_and_broken_are_told_apart_and_the_copy_is_whole_after_eac
     copy.check_whole([it, zero])
     with pytest.raises(RuntimeError, match="prove nothing"):
         copy.check_whole(["tests/test_double.py::test_nowhere"])
-
-
-def test_the_table_says_what_was_caught_by_what() -> None:
-    mutation = Mutation("a mistake", "worker/double.py", "", "", ())
-    table = table_of([Outcome(mutation, "caught", "tests/a/test_b.py::test_c[1]", 2.4), Outcome(mutation, "MISSED", "", 1.0)])
-    assert table.startswith("1 of 2 mutations are caught.")
-    assert "| a mistake | `worker/double.py` | caught | `test_b.py::test_c` | 2 |" in table

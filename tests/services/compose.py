@@ -4,7 +4,6 @@
 small Go program beside this file that is built once into `.cache/`; without Go it raises ServerMissing.
 """
 
-import fcntl
 import hashlib
 import json
 import os
@@ -18,13 +17,13 @@ from typing import Any
 
 import yaml
 
+from tests.services.fetched import fetched
 from tests.services.missing import ServerMissing
 
 COMPOSE_FILE = Path(__file__).parents[2] / "docker-compose.yml"
 VARIABLE = re.compile(r"\$\{(\w+):-([^}]*)\}")
 """A variable with its default: the only form that the file uses."""
 _SOURCE = Path(__file__).with_name("compose_check")
-_CACHE = Path(__file__).parents[2] / ".cache"
 _BUILD_S = 280.0
 _CHECK_S = 60.0
 _OURS = ("COMPOSE_", "STACK_", "DOCKER_")
@@ -50,10 +49,10 @@ def image_of(service: str) -> str:
 
 def load_project(checker: Path, folder: Path, profiles: Iterable[str] = (), variables: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Resolve the compose file in `folder` as `docker compose config` does. Raises ProjectRefused."""
-    chosen = [part for profile in profiles for part in ("--profile", profile)]
-    own = {name: text for name, text in os.environ.items() if not name.startswith(_OURS)}
-    command = [str(checker), *chosen, str(folder)]
-    done = subprocess.run(command, env={**own, **(variables or {})}, capture_output=True, text=True, timeout=_CHECK_S, check=False)
+    own = {name: text for name, text in os.environ.items() if not name.startswith(_OURS)} | dict(variables or {})
+    if chosen := ",".join(profiles):
+        own["COMPOSE_PROFILES"] = chosen
+    done = subprocess.run([str(checker), str(folder)], env=own, capture_output=True, text=True, timeout=_CHECK_S, check=False)
     if done.returncode != 0:
         raise ProjectRefused(done.stderr.strip())
     project: dict[str, Any] = json.loads(done.stdout)
@@ -66,18 +65,11 @@ def build_checker() -> Path:
         raise ServerMissing("go is not installed (it builds the checker of docker-compose.yml)")
     sources = [_SOURCE / name for name in ("go.mod", "go.sum", "main.go")]
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
-    program = _CACHE / f"compose-check-{digest}"
-    _CACHE.mkdir(exist_ok=True)
-    with (_CACHE / "compose-check.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not program.is_file():
-            _build(program)
-    return program
+    return fetched(f"compose-check-{digest}", _build)
 
 
 def _build(program: Path) -> None:
-    partial = program.with_suffix(".partial")
-    command = ["go", "build", "-trimpath", "-buildvcs=false", "-o", str(partial), "."]
+    command = ["go", "build", "-trimpath", "-buildvcs=false", "-o", str(program), "."]
     # The user's own Go settings say how modules are fetched, even where HOME is another folder.
     settings = Path(pwd.getpwuid(os.getuid()).pw_dir) / ".config" / "go" / "env"
     own = {"GOENV": str(settings)} if settings.is_file() else {}
@@ -85,4 +77,3 @@ def _build(program: Path) -> None:
     built = subprocess.run(command, cwd=_SOURCE, env=environment, capture_output=True, text=True, timeout=_BUILD_S, check=False)
     if built.returncode != 0:
         raise ServerMissing(f"Go could not build the checker of docker-compose.yml: {built.stderr[-1000:]}")
-    partial.rename(program)

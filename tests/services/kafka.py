@@ -4,7 +4,6 @@
 """
 
 import abc
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType  # type: ignore[attr-defined]
 from confluent_kafka.cimpl import NewTopic
 
-from tests.services.missing import ServerMissing
+from tests.services.missing import named_address
 
 ADDRESS_VARIABLE = "VECTAIL_TEST_KAFKA"
 SHORT_SESSION_S = 3.0
@@ -74,9 +73,7 @@ class OwnKafka(KafkaServer, abc.ABC):
 @contextmanager
 def named_kafka() -> Iterator[KafkaServer]:
     """Yield the broker that the environment names, once it answers. Raises ServerMissing."""
-    address = os.environ.get(ADDRESS_VARIABLE)
-    if address is None:
-        raise ServerMissing(f"{ADDRESS_VARIABLE} names none")
+    address = named_address(ADDRESS_VARIABLE)
     await_answer(address, lambda: None)
     yield KafkaServer(address)
 

@@ -3,7 +3,6 @@
 The jars are fetched once into the project's `.cache/`. Without Java 17 or Maven it raises ServerMissing, which names what is missing.
 """
 
-import fcntl
 import os
 import shutil
 import signal
@@ -13,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
+from tests.services.fetched import fetched
 from tests.services.kafka import OwnKafka, await_answer
 from tests.services.missing import ServerMissing
 from tests.services.ports import free_port
@@ -20,7 +20,6 @@ from tests.services.tries import started
 
 VERSION = "4.3.1"
 _POM = Path(__file__).with_name("pom.xml")
-_CACHE = Path(__file__).parents[2] / ".cache"
 _CLUSTER = "dmVjdGFpbC10ZXN0LWthZg"
 _STOP_S = 30.0
 _FETCH_S = 280.0
@@ -28,7 +27,7 @@ _JVM = ("-Xms32m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 HEAP_MB = 128
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
-_SETTINGS = {
+BROKER_SETTINGS = {
     "process.roles": "broker,controller",
     "node.id": "1",
     "controller.listener.names": "CONTROLLER",
@@ -116,7 +115,7 @@ class LocalKafka(OwnKafka):
 
     def _write_settings(self) -> None:
         clients = ",".join([f"PLAINTEXT://{self.bootstrap}", *([f"SASL_PLAINTEXT://{self.secured}"] if self.logins else [])])
-        settings = _SETTINGS | {
+        settings = BROKER_SETTINGS | {
             "controller.quorum.voters": f"1@{self._controller}",
             "listeners": f"{clients},CONTROLLER://{self._controller}",
             "advertised.listeners": clients,
@@ -164,20 +163,11 @@ def kafka_jars() -> Path:
     """Return the folder of Kafka's jars; the first call fetches them with Maven, one test run at a time."""
     if missing := [tool for tool in ("java", "mvn") if shutil.which(tool) is None]:
         raise ServerMissing(f"{' and '.join(missing)} not installed (Java 17 and Maven start a real one)")
-    jars = _CACHE / f"kafka-{VERSION}-tools"
-    _CACHE.mkdir(exist_ok=True)
-    with (_CACHE / "kafka.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not jars.is_dir():
-            _fetch(jars)
-    return jars
+    return fetched(f"kafka-{VERSION}-tools", _fetch)
 
 
 def _fetch(jars: Path) -> None:
-    partial = jars.with_suffix(".partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    command = ["mvn", "-q", "-B", "-f", str(_POM), "dependency:copy-dependencies", f"-DoutputDirectory={partial}", "-DincludeScope=runtime"]
-    fetched = subprocess.run(command, capture_output=True, text=True, timeout=_FETCH_S, check=False)
-    if fetched.returncode != 0:
-        raise ServerMissing(f"Maven could not fetch Kafka {VERSION}: {fetched.stdout[-1000:]}{fetched.stderr[-1000:]}")
-    partial.rename(jars)
+    command = ["mvn", "-q", "-B", "-f", str(_POM), "dependency:copy-dependencies", f"-DoutputDirectory={jars}", "-DincludeScope=runtime"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_FETCH_S, check=False)
+    if done.returncode != 0:
+        raise ServerMissing(f"Maven could not fetch Kafka {VERSION}: {done.stdout[-1000:]}{done.stderr[-1000:]}")

@@ -5,31 +5,19 @@ run. One server serves the whole run, so every test drops its collections.
 """
 
 import abc
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pymilvus import MilvusClient, MilvusException
 
-from tests.services.missing import ServerMissing
+from tests.services.missing import named_address
 
 ADDRESS_VARIABLE = "VECTAIL_TEST_MILVUS"
 _ANSWER_S = 120.0
 _LOOK_S = 5.0
 _ASK_S = 30.0
 _PAUSE_S = 0.1
-
-
-class Named:
-    """A server on loopback that tests share: nobody stops it but who has started it.
-
-    Thread: any.
-    """
-
-    def __init__(self, uri: str = "") -> None:
-        self.uri = uri
-        """For clients, the same after a restart."""
 
 
 class MilvusServer:
@@ -73,9 +61,7 @@ class OwnMilvus(MilvusServer, abc.ABC):
 @contextmanager
 def named_milvus() -> Iterator[MilvusServer]:
     """Yield the server that the environment names, once it answers. Raises ServerMissing."""
-    address = os.environ.get(ADDRESS_VARIABLE)
-    if address is None:
-        raise ServerMissing(f"{ADDRESS_VARIABLE} names none")
+    address = named_address(ADDRESS_VARIABLE)
     named = MilvusServer(f"http://{address}")
     await_answer(named.uri, lambda: None)
     yield named
@@ -112,13 +98,6 @@ def drop(uri: str, *collections: str) -> None:
     with connected(uri) as client:
         for collection in collections:
             client.drop_collection(collection, timeout=_ASK_S)
-
-
-def rows_there(uri: str, collection: str) -> int:
-    """Count the rows at Strong consistency. Later reads at Bounded, which may miss the newest rows, see all of these."""
-    with connected(uri) as client:
-        counted: int = client.query(collection, output_fields=["count(*)"], consistency_level="Strong", timeout=_ASK_S)[0]["count(*)"]
-    return counted
 
 
 def empty(uri: str, collection: str, key: str) -> None:

@@ -15,3 +15,10 @@ def skip_or_fail(reason: str) -> NoReturn:
     if os.environ.get("CI") == "true":
         pytest.fail(f"{reason} (CI=true: this is a failure, not a skip)", pytrace=False)
     pytest.skip(reason)
+
+
+def named_address(variable: str) -> str:
+    """Return the address of the server that the environment names. Raises ServerMissing."""
+    if (address := os.environ.get(variable)) is None:
+        raise ServerMissing(f"{variable} names none")
+    return address

@@ -29,3 +29,9 @@ def free_port() -> int:
             return port
     message = f"no free port in {_OURS}"
     raise RuntimeError(message)
+
+
+def listens(port: int) -> bool:
+    """Return whether a server on a port of 127.0.0.1 takes connections."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

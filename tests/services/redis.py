@@ -4,10 +4,8 @@
 server, fill it or revoke rights start their own (`LocalRedis`).
 """
 
-import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -20,9 +18,9 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from tests.services.docker_redis import docker_redis
-from tests.services.missing import ServerMissing, skip_or_fail
-from tests.services.ports import free_port
+from tests.services.docker_servers import docker_redis
+from tests.services.missing import ServerMissing, named_address, skip_or_fail
+from tests.services.ports import free_port, listens
 
 ADDRESS_VARIABLE = "VECTAIL_TEST_REDIS"
 _ANSWER_S = 20.0
@@ -65,7 +63,7 @@ class LocalRedis:
         with log.open("wb") as output:
             self._process = subprocess.Popen(self._command, stdout=output, stderr=subprocess.STDOUT)
         until_s = time.monotonic() + _ANSWER_S
-        while not _listens(self.port):
+        while not listens(self.port):
             if self._process.poll() is not None or time.monotonic() > until_s:
                 self.kill()
                 raise RuntimeError(f"redis-server on port {self.port} does not answer:\n{log.read_text(errors='replace')[-2000:]}")
@@ -92,9 +90,7 @@ class LocalRedis:
 @contextmanager
 def named_redis() -> Iterator[str]:
     """Yield the URL of the Redis that the environment names. Raises ServerMissing."""
-    address = os.environ.get(ADDRESS_VARIABLE)
-    if address is None:
-        raise ServerMissing(f"{ADDRESS_VARIABLE} names none")
+    address = named_address(ADDRESS_VARIABLE)
     _await_answer(address)
     yield address
 
@@ -140,8 +136,3 @@ def _await_answer(url: str) -> None:
             time.sleep(_AGAIN_S)
         else:
             return
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0

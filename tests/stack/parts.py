@@ -2,12 +2,13 @@
 
 import os
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
+
+from tests.services.ports import listens
 
 ROOT = Path(__file__).parents[2]
 _LOOK_AGAIN_S = 0.1
@@ -67,8 +68,7 @@ class ServerPart:
 
     @property
     def lives(self) -> bool:
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self._port)) == 0
+        return listens(self._port)
 
     def start(self) -> None:
         try:

@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.services.processes import children
+
 DEFAULT_FOLDER = Path(__file__).parents[2] / ".cache" / "stack"
 _LOOK_AGAIN_S = 0.1
 _ANSWER_S = 300.0
@@ -90,8 +92,7 @@ class Place:
     def supervisors(self) -> list[int]:
         """Return the process whose end ends all others: the child of the one that holds the lock."""
         try:
-            pid = int((self.folder / "pid").read_text())
-            return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+            return children(int((self.folder / "pid").read_text()))
         except (OSError, ValueError):
             return []
 

@@ -27,13 +27,21 @@ def settings_for(addresses: Mapping[str, str], deployed: Path = DEPLOYED) -> dic
     return settings
 
 
-def command(folder: Path, address: str, worker: str) -> list[str]:
-    """Write the settings into the folder; return the command that starts Prometheus with them. Raises ServerMissing."""
+def command(folder: Path, address: str, targets: Mapping[str, str], *, every_s: int | None = None) -> list[str]:
+    """Write the settings into the folder; return the command that starts Prometheus with them. Raises ServerMissing.
+
+    `targets`: job → host:port. `every_s`: how often everything is scraped and evaluated, if not as deployed.
+    """
     binary = shutil.which("prometheus")
     if binary is None:
         raise ServerMissing("prometheus is not installed (Debian's package prometheus has it)")
+    settings = settings_for(targets)
+    if every_s is not None:
+        every = dict.fromkeys(("scrape_interval", "scrape_timeout"), f"{every_s}s")
+        settings["global"] = every | {"evaluation_interval": f"{every_s}s"}
+        settings["scrape_configs"] = [job | every for job in settings["scrape_configs"]]
     file = folder / "prometheus.yml"
-    file.write_text(yaml.safe_dump(settings_for({"vectail": worker, "prometheus": address}), sort_keys=False), encoding="utf-8")
+    file.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
     options = {
         "config.file": file,
         "storage.tsdb.path": folder / "prometheus",

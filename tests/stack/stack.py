@@ -4,7 +4,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from shlex import quote
 
 from tests.model_fixture import CACHE
 from tests.services.local_kafka import LocalKafka
@@ -109,15 +108,14 @@ class Stack:
         return ProgramPart(
             "prometheus",
             address,
-            lambda: command(self._place.folder, address, self._worker_at),
+            lambda: command(self._place.folder, address, {"vectail": self._worker_at, "prometheus": address}),
             self._place.log("prometheus"),
             answers=lambda: answers_well(address, "/-/ready"),
         )
 
     def _feed(self) -> Part:
-        feed = (*_VECTAIL, "feed", "-", "--rate", str(self._rate), "--config", str(self._place.settings_file))
-        pipe = f"{quote(sys.executable)} -m tests.stack.lines | {' '.join(map(quote, feed))}"
-        return ProgramPart("feed", "", lambda: ("/bin/sh", "-c", pipe), self._place.log("feed"))
+        words = (*_VECTAIL, "feed", "--synthetic", "--rate", str(self._rate), "--config", str(self._place.settings_file))
+        return ProgramPart("feed", "", lambda: words, self._place.log("feed"))
 
 
 def _end_of(log: Path) -> str:

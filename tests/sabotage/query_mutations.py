@@ -1,0 +1,286 @@
+"""Mutations of vectors and questions: engines, models, caches, ranking, HTTP."""
+
+from tests.sabotage.mutation import Changes
+
+QUERY_MUTATIONS: Changes = {
+    "worker/embedding/tokenizer.py: tokenizers that give other ids of the same number pass the check of a start": (
+        "if not np.array_equal(encoded.text(index), wanted):",
+        "if len(encoded.text(index)) != len(wanted):",
+        "worker/embedding/test_tokenizer.py::the_start_check_names_the_first_text_that_differs",
+    ),
+    "worker/embedding/loaded.py: an engine with wrong vectors passes the check of a start": (
+        "    if worst < WORST_ALLOWED_COSINE:\n",
+        "    if worst < 0:\n",
+        "worker/embedding/test_loaded.py::an_engine_that_fails_the_golden_texts_is_refused_and_closed",
+    ),
+    "worker/embedding/guarded_engine.py: one sound vector vouches for all others of its batch": (
+        "<= _UNIT_TOLERANCE).all())",
+        "<= _UNIT_TOLERANCE).any())",
+        "worker/embedding/test_guarded_engine.py::texts_that_fail_alone_are_blamed_and_every_other_has_its_own_vector",
+    ),
+    "worker/embedding/compute.py: a query gets the vector of a log line of its batch": (
+        "texts = [query.ids for query in batch.queries] + [log.ids for log in batch.logs]",
+        "texts = [log.ids for log in batch.logs] + [query.ids for query in batch.queries]",
+        "worker/embedding/test_embed.py::queries_and_lines_of_one_batch_get_their_own_vectors",
+    ),
+    "worker/embedding/batcher.py: queries that make room for another come back in the reverse order": (
+        "self._queries.extendleft(reversed(batch.queries))",
+        "self._queries.extendleft(batch.queries)",
+        "worker/embedding/test_batcher.py::a_batch_that_was_put_back_comes_again",
+    ),
+    "worker/embedding/batch_cap.py: batches stay short for ten batches after a query and not for ten seconds": (
+        "self._since_query_s += seconds",
+        "self._since_query_s += 1",
+        "worker/embedding/test_batch_cap.py::it_holds_while_queries_arrive_and_ten_seconds_of_work_longer",
+    ),
+    "worker/embedding/engine/cpu_count.py: a quota of processors that stands above the worker's own group does not count": (
+        "for above in (own, *own.parents):",
+        "for above in (own,):",
+        "worker/embedding/engine/test_cpu_count.py::as_many_as_it_may_run_on_and_no_more_than_its_quota_pays_for",
+    ),
+    "worker/embedding/engine/engine.py: a text longer than the model's limit reaches native code if it fits into a batch": (
+        "if (lengths > max_tokens).any():",
+        "if (lengths > batch_tokens).any():",
+        "worker/embedding/engine/test_engine_bounds.py::exactly_what_breaks_a_bound_is_refused",
+    ),
+    "worker/embedding/engine/engine.py: vectors are scaled by the sum of their components": (
+        "np.linalg.norm(vectors, axis=1, keepdims=True)",
+        "np.linalg.norm(vectors, ord=1, axis=1, keepdims=True)",
+        "worker/embedding/engine/test_engine_bounds.py::every_row_becomes_length_1_and_keeps_its_direction",
+    ),
+    "worker/embedding/engine/llama.py: of a batch of many short texts the first ones get the vectors of the last ones": (
+        "self._context.encode(lengths[part], vectors[part])",
+        "self._context.encode(lengths[part], vectors[: len(lengths[part])])",
+        "contracts/test_engine.py::many_short_texts_keep_their_order",
+    ),
+    "worker/embedding/engine/llama_native.py: a prepared file with the weights of another model is used": (
+        "    if found != wanted:\n",
+        "    if found[0] != wanted[0]:\n",
+        "worker/embedding/engine/test_llama.py::a_gguf_of_another_model_is_refused",
+    ),
+    "worker/embedding/engine/llama_native.py: the words of a text stand behind those of the texts before it in its batch": (
+        "np.arange(total) - np.repeat(starts, lengths)",
+        "np.arange(total)",
+        "worker/embedding/engine/test_llama.py::the_vectors_are_those_of_the_float32_reference",
+    ),
+    "worker/embedding/engine/llama_native.py: a batch that llama.cpp refuses gets the vectors of the one before it": (
+        "if (code := binding.llama_encode(self._address, self._batch)) != 0:",
+        "if (code := binding.llama_encode(self._address, self._batch)) < _ALLOCATION_FAILED:",
+        "worker/embedding/engine/test_llama.py::an_id_outside_the_vocabulary_is_an_error_with_a_reason_and_the_engine_lives",
+    ),
+    "worker/embedding/engine/matryoshka.py: of vectors that are cut the last components are kept": (
+        "vectors[:, :dims]",
+        "vectors[:, -dims:]",
+        "worker/embedding/engine/test_matryoshka.py::the_first_components_are_kept_and_scaled_to_length_1",
+    ),
+    "worker/embedding/engine/vllm_library.py: a text is blamed for lack of memory on a GPU": (
+        "any(word in str(error).lower() for word in _MEMORY_WORDS)",
+        "any(word in str(error) for word in _MEMORY_WORDS)",
+        "worker/embedding/engine/test_vllm_faults.py::lack_of_memory_is_told_from_other_failures",
+    ),
+    "worker/querying/compare.py: any difference between two windows is a change": (
+        "is_sure = (surprise >= LEAST_G)",
+        "is_sure = (surprise >= 0)",
+        "worker/querying/test_compare.py::few_lines_more_or_less_are_noise",
+    ),
+    "worker/http/responses.py: an index that is away is told as a fault of the worker": (
+        '"unavailable": 503}',
+        '"unavailable": 500}',
+        "worker/http/test_search.py::an_error_of_the_pipeline_has_its_status_and_stays_as_it_is",
+    ),
+    "worker/http/sign_in.py: a sign-in never ends": (
+        "return is_right and int(expiry) > self._wall_s()",
+        "return is_right",
+        "worker/http/test_sign_in.py::a_cookie_holds_on_every_worker_with_that_token_and_on_no_other",
+    ),
+    "worker/http/guards.py: an answer with headers of its own has no policy for what it may do in a browser": (
+        "given + [header for header in defaults if header[0] not in names]",
+        "given or defaults",
+        "worker/http/test_page_files.py::every_answer_forbids_what_a_page_might_be_made_to_do",
+    ),
+    "worker/http/api.py: a body that comes in pieces has any length": (
+        "if len(body) > self._rules.max_body_bytes:",
+        "if len(body) > 1 << 40:",
+        "worker/http/test_refusals.py::a_body_of_pieces_without_end_is_refused_at_the_limit_and_then_cut_off",
+    ),
+    "worker/http/exporting.py: an export leaves out without a word what its first window could not read": (
+        "            if not window.is_complete:\n                window = await self._window(question)\n",
+        "",
+        "worker/http/test_export.py::a_window_of_which_something_cannot_be_read_is_not_written",
+    ),
+    "worker/http/tailing.py: a tail asks again for what it has shown": (
+        'after = {"after": self._cursor} if self._cursor else {}',
+        'after = {"after": self._query["after"]} if "after" in self._query else {}',
+        "worker/http/test_tail.py::what_is_new_comes_once_with_a_cursor_and_a_count_of_what_was_left_out",
+    ),
+    "worker/http/pending_queries.py: a query over HTTP waits for longer than its deadline": (
+        "timeout=min(most_s, self._timeout_s)",
+        "timeout=self._timeout_s",
+        "worker/http/test_search.py::a_query_without_a_reply_at_its_deadline_is_given_up_then_and_counts_as_open_until_a_step_replies",
+    ),
+    "worker/http/pending_queries.py: a query whose deadline has passed makes room at once for another": (
+        "        if most_s < self._timeout_s:\n",
+        "        if most_s < self._timeout_s:\n            self._close(pending)\n",
+        "worker/http/test_search.py::a_query_without_a_reply_at_its_deadline_is_given_up_then_and_counts_as_open_until_a_step_replies",
+    ),
+    "worker/http/pending_queries.py: a query whose deadline has passed counts as one that nobody waits for": (
+        "        if most_s < self._timeout_s:\n",
+        "        if most_s < self._timeout_s:\n            pending.leave()\n",
+        "worker/http/test_search.py::a_query_without_a_reply_at_its_deadline_is_given_up_then_and_counts_as_open_until_a_step_replies",
+    ),
+    "worker/embedding/model/folder.py: a model without a list of modules is pooled by its first token": (
+        'return pooling or "mean"',
+        'return pooling or "cls"',
+        "worker/embedding/model/test_folder.py::without_modules_the_vector_is_the_mean",
+    ),
+    "worker/embedding/model/released.py: the installed model may be another than the released one": (
+        "if found != wanted:",
+        "if len(found) != len(wanted):",
+        "worker/embedding/model/test_released.py::a_file_that_was_changed_or_is_missing_is_named",
+    ),
+    "worker/embedding/model/weights.py: every weight in bfloat16 has the numbers of the file's first one": (
+        "offset=_LENGTH_BYTES + header_bytes + first)",
+        "offset=_LENGTH_BYTES + header_bytes)",
+        "worker/embedding/model/test_weights.py::a_bfloat16_is_the_upper_half_of_a_float32",
+    ),
+    "worker/embedding/model/space.py: another text with another prefix has the cached vector of the text without one": (
+        'text = (self._prefix + masked).encode("utf-8")',
+        'text = masked.encode("utf-8")',
+        "worker/embedding/model/test_space.py::the_prefix_is_part_of_the_text_that_is_embedded",
+    ),
+    "worker/embedding/model/stamp.py: a changed pooling of the model's folder is not noticed": (
+        '"*.json", "*/config.json", "*.txt"',
+        '"*.json", "*.txt"',
+        "worker/embedding/model/test_prepared.py::every_file_that_is_read_is_in_the_stamp",
+    ),
+    "worker/embedding/model/prepared.py: a prepared model that was cut short is loaded": (
+        "    if damaged:\n",
+        "    if len(damaged) > 1:\n",
+        "worker/embedding/model/test_prepared.py::a_damaged_model_is_made_again",
+    ),
+    "worker/embedding/model/fallback_texts.py: a word one character too long is tokenized unlike the model does": (
+        "word_bytes > self._longest_word_bytes]",
+        "word_bytes > self._longest_word_bytes + 1]",
+        "worker/embedding/test_tokenizer.py::a_fallback_text_goes_to_the_models_own_tokenizer",
+    ),
+    "worker/embedding/model/staging.py: a process that prepares a model removes what another is writing": (
+        "    except BlockingIOError:\n        return False\n",
+        "    except BlockingIOError:\n        return True\n",
+        "worker/embedding/model/test_staging.py::what_a_living_process_makes_stays_and_what_a_killed_one_left_goes",
+    ),
+    "worker/embedding/model/wordpiece.py: accents stay in the words of a model that writes all in lower case": (
+        'bool(normalizer["lowercase"] if strip_accents is None else strip_accents)',
+        "bool(strip_accents)",
+        "worker/embedding/model/test_wordpiece.py::accents_go_with_the_case_unless_said_otherwise",
+    ),
+    "worker/embedding/cache/frame.py: a frame from Redis is not checked": (
+        "return hmac.compare_digest(self._hash(key, value[:-_HASH_BYTES]), value[-_HASH_BYTES:])",
+        "return True",
+        "properties/test_cache_frames.py::flipped_bits_are_no_vector",
+    ),
+    "worker/embedding/cache/frame.py: a frame from Redis is valid under any key": (
+        "return hashlib.blake2b(key + front,",
+        "return hashlib.blake2b(front,",
+        "properties/test_cache_frames.py::swapped_frames_are_no_vectors",
+    ),
+    "worker/embedding/guarded_engine.py: a text is blamed while the engine is broken": (
+        "        self.check_engine()\n        return [EmbeddingFailed(reason)]",
+        "        return [EmbeddingFailed(reason)]",
+        "worker/embedding/test_guarded_engine.py::nobody_is_blamed_while_the_golden_texts_fail_too",
+    ),
+    "worker/querying/form_answers.py: a query that nobody waits for is searched for to its end": (
+        "self._clock() >= stop_s or ready.requester.is_gone()",
+        "self._clock() >= stop_s",
+        "worker/querying/test_answer.py::a_query_that_nobody_waits_for_is_not_searched_for",
+    ),
+    "worker/http/pending_queries.py: a client that hangs up makes room at once for another query": (
+        "            pending.leave()\n",
+        "            pending.leave()\n            self._close(pending)\n",
+        "worker/http/test_search.py::a_client_that_hangs_up_disturbs_nobody",
+    ),
+    "worker/querying/dense.py: templates that are excluded take places among the nearest": (
+        "found = [hit for hit in near if hit.template not in unwanted]",
+        "found = near",
+        "worker/querying/test_exclusions.py::the_nearest_templates_but_some_are_those_of_brute_force",
+    ),
+    "worker/http/page/search.js: an answer that comes late replaces that of a newer question": (
+        "    asked.abort();\n    asked = new AbortController();\n",
+        "    asked = new AbortController();\n",
+        "page/test_faults.py::an_answer_that_comes_late_never_replaces_that_of_a_newer_question",
+    ),
+    "worker/http/page/dom.js: a log line is read as HTML": (
+        "(one instanceof Node ? one : String(one))",
+        "(one instanceof Node ? one : document.createRange().createContextualFragment(String(one)))",
+        "page/test_hostile.py::hostile_lines_are_text_wherever_they_are_shown",
+    ),
+    "worker/http/page/commands.js: a copied command runs what stands behind a quotation mark": (
+        "return `'${text.replaceAll(\"'\", \"'\\\\''\")}'`;",
+        "return `'${text}'`;",
+        "page/test_exclusions.py::copied_commands_leave_out_what_the_page_leaves_out",
+    ),
+    "worker/http/page/search_request.js: an export holds the lines that the page's filters leave out": (
+        "export function exportBody(state, range) {\n  return { ...questionOf(state), filters: filtersOf(state, range) };",
+        "export function exportBody(state, range) {\n  return { ...questionOf(state), filters: timeFilters(range) };",
+        "page/test_exclusions.py::not_this_holds_for_counts_export_live_lines_and_other_tabs",
+    ),
+    "worker/http/page/histogram.js: the last bar that is marked is not in the time that is asked for": (
+        "series.since + (marked.to + 1) * series.bucketMs",
+        "series.since + marked.to * series.bucketMs",
+        "page/test_keys.py::the_brush_works_with_arrow_keys",
+    ),
+    "worker/http/page/range.js: the last fifteen minutes are fifteen seconds": (
+        "m: 60_000,",
+        "m: 1_000,",
+        "page/test_page_modules.py::times_before_now_are_the_same_window_for_hits_charts_and_export",
+    ),
+    "worker/http/page/tail_stream.js: a live line that comes in two pieces is lost": (
+        'rest = lines.pop() ?? "";',
+        'lines.pop();\n    rest = "";',
+        "page/test_page_modules.py::the_events_of_a_stream_are_the_same_in_whatever_pieces_it_comes",
+    ),
+    "worker/http/page/tail.js: live lines fill the memory of the browser": (
+        "while (list.childElementCount > MOST_ROWS) {",
+        "while (list.childElementCount > 1000 * MOST_ROWS) {",
+        "page/test_live.py::more_lines_than_the_page_keeps_are_bounded_and_told",
+    ),
+    "worker/http/page/dead_letters.js: all dead letters that are shown are replayed and not the chosen ones": (
+        "const ids = [...selected];",
+        "const ids = [...rows.keys()];",
+        "page/test_operations.py::chosen_dead_letters_are_replayed_after_a_question_and_the_result_is_told",
+    ),
+    "worker/http/request_checks.py: many short headers are no long head": (
+        "sum(len(name) + len(content) + _HEADER_BYTES for name, content in headers)",
+        "sum(len(content) for _, content in headers)",
+        "worker/http/test_refusals.py::a_head_at_the_limit_is_taken_and_one_byte_more_is_not",
+    ),
+    "worker/http/guards.py: with a token a head that comes whole has any length": (
+        '            check_head(scope["raw_path"], scope["query_string"], scope["headers"])\n            if checks_host:\n',
+        '            if checks_host:\n                check_head(scope["raw_path"], scope["query_string"], scope["headers"])\n',
+        "worker/http/test_bounds.py::a_head_that_comes_whole_is_no_longer_than_another",
+    ),
+    "worker/http/responses.py: an export in UTF-16 is told as a fault of the worker": (
+        "except (ValueError, RecursionError) as error:",
+        "except (json.JSONDecodeError, RecursionError) as error:",
+        "worker/http/test_refusals.py::an_export_reads_a_query_no_more_leniently_than_a_search",
+    ),
+    "worker/querying/export.py: an export asks for a later end than a query may name": (
+        "(min(max(one, -MOST_MS), MOST_MS) for one in span)",
+        "span",
+        "worker/querying/test_export.py::a_stored_line_of_a_far_time_ends_no_export_whether_a_query_can_name_its_time_or_not",
+    ),
+    "worker/querying/counts.py: one far line makes a single bucket of all others": (
+        "return rows[0] if rows else total",
+        "return total",
+        "worker/querying/test_counts.py::a_stored_line_of_a_far_time_counts_in_the_nearest_bucket_and_makes_none_wider",
+    ),
+    "worker/http/request_checks.py: a head that comes whole has any length": (
+        "for name, content in headers) > MAX_HEAD_BYTES",
+        "for name, content in headers) > 16 * MAX_HEAD_BYTES",
+        "worker/http/test_refusals.py::a_head_at_the_limit_is_taken_and_one_byte_more_is_not",
+    ),
+    "worker/http/responses.py: an export takes UTF-16 and a BOM": (
+        'json.loads(value.decode("utf-8"))',
+        "json.loads(value)",
+        "worker/http/test_refusals.py::an_export_reads_a_query_no_more_leniently_than_a_search",
+    ),
+}

@@ -1,0 +1,211 @@
+"""Mutations of a worker as a whole, and of what deploys and watches it: settings, ends, metrics, images, rules, dashboards."""
+
+from tests.sabotage.mutation import Changes
+
+SERVICE_MUTATIONS: Changes = {
+    "worker/pipeline.py: blocks are dated by the wall clock, whatever the clock of the index says": (
+        "date_ms=self._connections.sink.date_ms,",
+        "date_ms=_wall_ms,",
+        "worker/test_pipeline.py::blocks_bear_the_date_that_the_sink_gives_them",
+    ),
+    "worker/observability/lag_history.py: after a clock was set back, the history of lag waits until it is as late again": (
+        "            while points and points[-1][0] - at_ms > _SET_BACK_MS:\n                points.pop()\n",
+        "",
+        "worker/observability/test_group_lag.py::a_clock_that_was_set_back_stops_no_history",
+    ),
+    "Makefile: make goes by the times of a library and its C file": (
+        "%.c.so: %.c FORCE",
+        "%.c.so: %.c",
+        "test_compiled.py::a_library_of_another_source_is_refused_whatever_its_time_until_make_compiles_it_again",
+    ),
+    "deploy/images.py: an image is pinned by a digest that is not its manifest's": (
+        "if found != digest:",
+        'if not found.startswith("sha256:"):',
+        "deploy/test_images.py::a_digest_that_is_not_the_manifest_s_is_not_written",
+    ),
+    "deploy/supply/sbom.py: a known licence hides an unknown one beside it": (
+        'all(word in LICENCES or word in ("AND", "OR") for word in words)',
+        "any(word in LICENCES for word in words)",
+        "deploy/test_sbom.py::a_licence_is_known_or_unknown",
+    ),
+    "deploy/Dockerfile: a worker is killed while its index is away": (
+        "http://127.0.0.1:8790/healthz",
+        "http://127.0.0.1:8790/readyz",
+        "test_compose_image.py::the_health_check_asks_the_worker_s_own_port_and_no_proxy",
+    ),
+    "docker-compose.yml: whoever reaches the machine reaches Prometheus": (
+        '"127.0.0.1:9090:9090"',
+        '"9090:9090"',
+        "test_compose.py::published_ports_are_on_loopback",
+    ),
+    "docker-compose.yml: dead letters are gone after Kafka's usual week": (
+        "--config retention.ms=-1 --config cleanup.policy=delete",
+        "--config cleanup.policy=delete",
+        "test_compose.py::the_topics_that_are_made_are_those_that_the_worker_uses",
+    ),
+    "deploy/vllm/install.sh: vLLM is installed whatever its files hold": (
+        "pip install --no-deps --require-hashes --only-binary",
+        "pip install --no-deps --only-binary",
+        "test_vllm_install.py::with_a_gpu_its_build_is_installed_with_every_hash_checked",
+    ),
+    "deploy/prometheus/rules/vectail.yml: while every worker hangs no alert says that none answers": (
+        'absent(up{job="vectail"} == 1)',
+        'absent(up{job="vectail"})',
+        "deploy/test_rules.py::the_rules_do_what_their_tests_say",
+    ),
+    "deploy/prometheus/prometheus.yml: workers are scraped at a port on which they do not listen": (
+        "port: 8790",
+        "port: 8970",
+        "test_compose_monitoring.py::what_is_scraped_is_a_service_that_listens_there",
+    ),
+    "deploy/grafana/dashboards/consumer-lag.json: whoever chooses kafka_exporter sees kminion's count of members": (
+        'kminion_kafka_consumer_group_members{group_id=~\\"$group\\"}) and on () (vector($source) == 3)',
+        'kminion_kafka_consumer_group_members{group_id=~\\"$group\\"}) and on () (vector($source) == 2)',
+        "deploy/test_dashboards.py::the_source_of_the_lag_can_be_chosen",
+    ),
+    "worker/runtime/limits.py: dead letters have no limit": (
+        "if self._in_a_row > self._most:",
+        "if self._in_a_row > 1_000_000:",
+        "worker/runtime/test_limits.py::so_many_faults_in_a_row_are_allowed_and_one_more_is_not",
+    ),
+    "worker/shutdown.py: a drain that lost a partition before its last commit was accepted reports success": (
+        " or any(poller.given_up for poller in pollers)",
+        "",
+        "worker/test_shutdown.py::where_a_partition_was_given_up_it_is_not_called_drained",
+    ),
+    "worker/observability/canary.py: a canary is found as soon as any canary is": (
+        'any(number in hit["text"] for hit in',
+        'any("vectail canary" in hit["text"] for hit in',
+        "worker/observability/test_canary.py::it_asks_until_its_own_line_is_there_and_counts_all_of_that_time",
+    ),
+    "worker/observability/probe.py: a dependency that fails without words counts as one that answers": (
+        'self._error = str(error) or "no reason given"',
+        "self._error = str(error)",
+        "worker/observability/test_probe.py::a_fault_without_words_is_a_fault",
+    ),
+    "worker/observability/lag_watch.py: a Kafka that refuses to say the lag counts as one that answers": (
+        "            self.close()\n            raise ProbeFailed(str(error)) from None\n",
+        "            self.close()\n            return\n",
+        "worker/observability/test_lag_watch.py::while_kafka_does_not_answer_the_last_look_stays_and_its_age_tells",
+    ),
+    "worker/observability/index_counts.py: the index of a worker seems empty while its server is busy": (
+        "        except (SinkBusy, SinkBroken):\n            return\n",
+        "        except (SinkBusy, SinkBroken):\n            self._counts = SinkCounts(0, 0)\n",
+        "worker/observability/test_index_counts.py::an_index_that_does_not_answer_keeps_its_last_count",
+    ),
+    "worker/observability/lag_history.py: a look at one group forgets the history of the other": (
+        "if key[0] == group and key[1] not in partitions]",
+        "if key[1] not in partitions]",
+        "worker/observability/test_group_lag.py::the_history_is_bounded_in_order_and_has_what_the_worker_saw_before_somebody_looked",
+    ),
+    "worker/observability/dead_letter_document.py: a password whose name is written in JSON's numbers is shown with its dead letter": (
+        "return _JSON_ESCAPE.sub(lambda found: _character(found[1]), text)",
+        "return text",
+        "worker/observability/test_documents.py::dead_letters_are_shown_with_reason_place_and_a_redacted_beginning",
+    ),
+    "worker/observability/samples.py: the age of the lag is negative, so no alert on it fires": (
+        "Sample(m.LAG_AGE_SECONDS, now_s - lag.read_s)",
+        "Sample(m.LAG_AGE_SECONDS, lag.read_s - now_s)",
+        "worker/observability/test_pages.py::the_lag_and_what_is_committed_are_kafkas_own",
+    ),
+    "worker/observability/pages.py: /readyz answers 200 whatever is wrong": (
+        "PageResponse(200 if verdict.is_good else 503,",
+        "PageResponse(200,",
+        "worker/observability/test_pages.py::a_worker_that_waits_for_its_index_is_alive_and_says_what_it_waits_for",
+    ),
+    "worker/observability/status_document.py: since when something is away is off, because seconds count as milliseconds": (
+        "round(now_ms - 1000 * (now_s - at_s))",
+        "round(now_ms - (now_s - at_s))",
+        "worker/observability/test_documents.py::a_dependency_that_is_away_is_named_alike_everywhere_and_since_when",
+    ),
+    "worker/runtime/fair_share.py: a topic that was away has saved up its share": (
+        "turn = self._turns[topic] = max(self._turns.get(topic, 0), self._now)",
+        "turn = self._turns[topic] = self._turns.get(topic, 0)",
+        "worker/runtime/test_fair_share.py::a_topic_that_waited_alone_owes_nothing_and_one_that_was_away_gains_nothing",
+    ),
+    "worker/runtime/fair_share.py: topics share by entries and not by their sizes": (
+        "self._now + self._size_of(entry) * self._stride_of(topic)",
+        "self._now + self._stride_of(topic)",
+        "worker/runtime/test_fair_share.py::shares_are_of_sizes_and_not_of_entries",
+    ),
+    "worker/settings/service_tables.py: without a setting, other machines reach the API": (
+        'host: str = Field(default="127.0.0.1", min_length=1)',
+        'host: str = Field(default="0.0.0.0", min_length=1)',
+        "worker/settings/test_settings.py::without_anything_only_this_machine_reaches_the_api",
+    ),
+    "worker/settings/settings.py: the environment does not override the file": (
+        "_merged(document, _read_environment(), levels=3)",
+        "_merged(_read_environment(), document, levels=3)",
+        "worker/settings/test_settings.py::flags_stand_over_the_environment_and_the_environment_over_the_file",
+    ),
+    "worker/settings/settings.py: an empty file for a token switches the protection off": (
+        '    if not secret:\n        raise SettingsError(f"environment variable {variable}: {file} is empty")\n',
+        "",
+        "worker/settings/test_settings.py::a_secret_s_file_that_cannot_be_used_is_named_and_its_content_is_not",
+    ),
+    "worker/settings/tables.py: a producer may be told not to wait for the broker": (
+        "KafkaSourceSettings.protected_properties | _PRODUCER_PROTECTED",
+        "KafkaSourceSettings.protected_properties",
+        "worker/settings/test_settings.py::client_properties_that_would_break_the_promise_are_refused",
+    ),
+    "worker/settings/secrets.py: a password with a slash is printed where it stands in an address": (
+        'quote(secret, safe=""),',
+        "quote(secret),",
+        "worker/settings/test_secrets.py::it_is_found_as_addresses_and_json_write_it",
+    ),
+    "worker/settings/topic_tables.py: topics that a table excludes get its settings": (
+        "TopicPattern(include=self.pattern, exclude=self.exclude)",
+        "TopicPattern(include=self.pattern)",
+        "worker/settings/test_settings.py::the_first_table_that_fits_a_topic_holds_for_it",
+    ),
+    "worker/settings/topic_tables.py: the field that is named for the level is read as the service": (
+        "                level=fields.level,\n                service=fields.service,\n",
+        "                level=fields.service,\n                service=fields.level,\n",
+        "worker/settings/test_settings.py::each_setting_of_a_topic_reaches_its_rule_of_decoding",
+    ),
+    "worker/settings/rule_tables.py: a rule without any condition drops every line": (
+        "if self.service == () and self.level == () and",
+        "if self.service is self.level is None and",
+        "worker/settings/test_settings.py::a_wrong_file_is_refused_in_one_line_that_names_the_setting",
+    ),
+    "worker/settings/masks_version.py: blocks of a topic with masks of its own bear the version of the general ones": (
+        "masks_version(settings.mask if own is None else own)",
+        "masks_version(settings.mask or own)",
+        "worker/settings/test_settings.py::a_topic_with_masks_of_its_own_has_their_version",
+    ),
+    "worker/query.py: a search passes over a BOM": (
+        'Query.model_validate_json(value or b"")',
+        'Query.model_validate_json((value or b"").removeprefix(b"\\xef\\xbb\\xbf"))',
+        "worker/http/test_refusals.py::an_export_reads_a_query_no_more_leniently_than_a_search",
+    ),
+    "worker/__main__.py: Ctrl-C while `run` is imported is a crash": (
+        "for number in (signal.SIGTERM, signal.SIGINT):",
+        "for number in (signal.SIGTERM,):",
+        "worker/cli/test_start.py::a_signal_while_it_still_loads_its_libraries_is_a_drain",
+    ),
+    "worker/__main__.py: a signal while `run` with an option is imported is a crash": (
+        'sys.argv[1:2] == ["run"]',
+        'sys.argv[1:] == ["run"]',
+        "worker/cli/test_start.py::a_signal_while_it_still_loads_its_libraries_is_a_drain",
+    ),
+    "worker/observability/lag_history.py: after a clock was set back only the last point of the history goes": (
+        "            while points and points[-1][0] - at_ms > _SET_BACK_MS:",
+        "            if points and points[-1][0] - at_ms > _SET_BACK_MS:",
+        "worker/observability/test_group_lag.py::a_clock_that_was_set_back_stops_no_history",
+    ),
+    "worker/observability/lag_history.py: a look that ends late takes newer points out of the history": (
+        "points[-1][0] - at_ms > _SET_BACK_MS:",
+        "points[-1][0] > at_ms:",
+        "worker/observability/test_group_lag.py::of_points_of_one_moment_the_first_stays_and_an_older_one_changes_nothing",
+    ),
+    "worker/query.py: a query with an unknown part keeps its sender waiting past the deadline": (
+        "deadline_ms = _Deadline.model_validate_json(value).deadline_ms",
+        "deadline_ms = Query.model_validate_json(value).deadline_ms",
+        "worker/test_query.py::a_sender_waits_as_long_as_its_request_says_however_wrong_the_rest_is",
+    ),
+    "worker/__main__.py: a signal while `run` is imported is a crash": (
+        'if sys.argv[1:2] == ["run"]:',
+        'if sys.argv[1:2] == ["demo"]:',
+        "worker/cli/test_start.py::a_signal_while_it_still_loads_its_libraries_is_a_drain",
+    ),
+}
