@@ -13,7 +13,7 @@ import tests.compiled  # noqa: F401 - before the modules that load the libraries
 from tests.durations import Durations, Stopwatch
 from tests.heavy import transformers_installed, vllm_installed
 from tests.model_fixture import close_bindings_files, own, prepared_model, tokenizer
-from tests.ordering import keep_together
+from tests.ordering import keep_together, shuffle
 from tests.quick import NoProcesses, Quick
 from tests.services import shared
 from tests.services.kafka import KafkaServer, OwnKafka
@@ -35,6 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="only tests without servers, models and processes, as `make quick` does")
     parser.addoption("--servers", action="store_true", help="start one Kafka, one Milvus and one Redis for all processes of the run")
     parser.addoption("--record", type=Path, metavar="FILE", help="write what each test and fixture took, and list the dearest")
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="run files, and the tests of each, in a random order")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -65,6 +66,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in {*left_out}]
     keep_together(items)
+    if (seed := config.getoption("--shuffle")) is not None:
+        shuffle(items, seed)
 
 
 @pytest.fixture(autouse=True)

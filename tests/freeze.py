@@ -1,8 +1,8 @@
 """`python -m tests.freeze [PYTEST ARGUMENTS …]`: run tests while the machine stalls: processes are frozen at random, beside other work.
 
 Again and again one process of the run (those of pytest, the servers, workers and whatever tests have started) stops for 1 to 4 seconds,
-and `BUSY` processes compute all the time. No test may fail because of it. Without arguments this runs what `make test` runs. The seed is
-printed; with `VECTAIL_TEST_SEED` set, the same processes are as likely to be chosen again.
+and `BUSY` processes compute all the time. No test may fail because of it. Without arguments this runs what `make test` runs, in a random order.
+The seed is printed; with `VECTAIL_TEST_SEED` set, the same processes are as likely to be chosen again.
 """
 
 import os
@@ -17,7 +17,7 @@ from tests.services.processes import offspring
 TIMES, BUSY = 100, 4
 _FROZEN_S = (1.0, 4.0)
 _EVERY_S = (2.0, 12.0)
-_ALL = ("-n", "2", "--dist", "loadgroup", "--servers")
+_ALL = ("-n", "4", "--dist", "loadgroup", "--servers", "--shuffle")
 _SEED = "VECTAIL_TEST_SEED"
 
 
@@ -26,7 +26,7 @@ def main() -> int:
     seed = int(os.environ.get(_SEED, "0")) or random.SystemRandom().randrange(1, 1 << 31)
     rng = random.Random(seed)
     _say(f"freezing {TIMES} times, with {_SEED}={seed}")
-    run = subprocess.Popen([sys.executable, "-m", "pytest", *(sys.argv[1:] or _ALL)])
+    run = subprocess.Popen([sys.executable, "-m", "pytest", *(sys.argv[1:] or (*_ALL, str(seed)))])
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY)]
     frozen = 0
     try:

@@ -1,7 +1,10 @@
-"""Which tests stay in one process of a run: single tests are handed out, wherever a process is free.
+"""In which order tests run, and which stay in one process of a run: single tests are handed out, wherever a process is free.
 
 Tests of one group stay together. A group is a file whose tests share a fixture of their module, or the tests of a server that they stop.
 """
+
+from itertools import groupby
+from random import Random
 
 import pytest
 
@@ -16,6 +19,16 @@ def keep_together(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(OWN_KAFKA))
         elif _shares_with_its_file(item):
             item.add_marker(pytest.mark.xdist_group(str(item.path)))
+
+
+def shuffle(items: list[pytest.Item], seed: int) -> None:
+    """Shuffle the files, and the tests of each: what a file shares is made once."""
+    random = Random(seed)
+    files = [list(some) for _, some in groupby(items, lambda item: item.path)]
+    random.shuffle(files)
+    for some in files:
+        random.shuffle(some)
+    items[:] = [item for some in files for item in some]
 
 
 def _shares_with_its_file(item: pytest.Item) -> bool:

@@ -21,7 +21,7 @@ SERVICE_MUTATIONS: Changes = {
     "deploy/images.py: an image is pinned by a digest that is not its manifest's": (
         "if found != digest:",
         'if not found.startswith("sha256:"):',
-        "deploy/test_images.py::a_digest_that_is_not_the_manifest_s_is_not_written",
+        "deploy/test_images.py::what_a_registry_does_not_vouch_for_is_not_written",
     ),
     "deploy/supply/sbom.py: a known licence hides an unknown one beside it": (
         'all(word in LICENCES or word in ("AND", "OR") for word in words)',
