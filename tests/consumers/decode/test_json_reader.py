@@ -122,3 +122,10 @@ def test_nested_texts_are_remembered_up_to_a_bound() -> None:
         assert not others
         assert found.fields.to_pylist() == [f'{{"n.id":{i}}}' for i in range(start, start + 3_000)]
         assert len(columns._nested["n"]) <= 4_096  # noqa: SLF001 - the bound cannot be seen from outside
+
+
+def test_many_different_keys_are_bounded_and_all_read() -> None:
+    reader = JsonReader(DecodeRules(max_other_fields=1))
+    for start in range(0, 2_000, 200):
+        found = reader.read(values_of(*(json.dumps({"msg": "a", f"k{i}": i}).encode() for i in range(start, start + 200))))
+        assert found.fields.to_pylist() == [f'{{"k{i}":{i}}}' for i in range(start, start + 200)]

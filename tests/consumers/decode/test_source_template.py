@@ -188,3 +188,9 @@ def test_trusted_names_of_otlp_are_those_of_attributes() -> None:
     rules = DecodeRules(format="otlp_proto", names=FieldNames(template=("logger", "trace_id", "status", "k")))
     assert otlp_template("x", {"k": "of k"}, rules=rules, origin={"logger": "Shop"}, trace_id=bytes(range(16))) == "Shop: of k"
     assert otlp_template("x", {"k": "of k", "status": "ok"}, rules=rules) == "ok"
+
+
+def test_a_megabyte_of_braces_is_looked_through_soon() -> None:
+    templates = SourceTemplates(DecodeRules())
+    for written in ("{" * 1_000_000, "%(" * 500_000, "%-" + "0" * 1_000_000, "{a}" * 300_000, "%" * 1_000_000):
+        assert templates.text_of(written, "") is None or "a" in written

@@ -189,3 +189,9 @@ def test_a_broker_that_is_away_is_one_line() -> None:
         assert type(failed.value) is RangeUnreadable
     assert time.monotonic() - started_s < 10
     reader.close()
+
+
+def test_an_epoch_that_is_set_is_not_asked_for() -> None:
+    reader = GrouplessReader(f"127.0.0.1:{free_port()}", {}, topic_epoch="e7")
+    assert reader.epoch("logs", 0.1) == "e7"
+    reader.close()

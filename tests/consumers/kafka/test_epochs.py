@@ -189,3 +189,14 @@ def test_a_fixed_epoch_stands_for_every_topic_and_nobody_is_asked(broker: Broker
     assert (epochs.epoch(LOGS, NOW_S), epochs.epoch(OTHER, NOW_S + 99)) == ("run3", "run3")
     assert epochs.recreated_partitions() == []
     assert broker.asked == []
+
+
+def test_an_id_that_is_over_does_not_come_back(broker: Broker, epochs: TopicEpochs) -> None:
+    epochs.begin_assignment([LOGS], NOW_S)
+    learn(epochs, broker, 1)
+    learn(epochs, broker, 2, NOW_S + 1)
+    epochs.begin_assignment([LOGS], NOW_S + 2)
+    learn(epochs, broker, 2, NOW_S + 2)
+    learn(epochs, broker, 1, NOW_S + 3)  # a broker that lags behind
+    assert epochs.recreated_partitions() == []
+    assert epochs.epoch(LOGS, NOW_S + 2) == "00000002"

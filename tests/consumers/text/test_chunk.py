@@ -63,22 +63,6 @@ def test_a_text_is_split_at_its_line_ends_first() -> None:
     assert split("one. two three\nfour, five six\nseven eight\n") == ["one. two three\n", "four, five six\n", "seven eight\n"]
 
 
-def test_a_long_line_is_split_at_its_sentences() -> None:
-    assert split("It is full. Disk two; not one! Why?") == ["It is full. ", "Disk two; not one! ", "Why?"]
-
-
-def test_a_long_sentence_is_split_between_its_words() -> None:
-    assert split("alpha bravo charlie delta echo") == ["alpha bravo charlie ", "delta echo"]
-
-
-def test_a_long_word_is_split_anywhere() -> None:
-    assert split("a " + "x" * 25 + " b") == ["a xxxxxxxxxxxxx", "xxxxxxxxxxxx b"]
-
-
-def test_neighbours_are_joined_while_they_fit() -> None:
-    assert split("a\nb\nc\n" * 5) == ["a\nb\nc\na\nb\nc\na\nb\nc\na\n", "b\nc\na\nb\nc\n"]
-
-
 def test_a_word_of_60000_bytes_is_split_or_refused() -> None:
     word = "=" * 60_000
     assert split(word, new_chunker(limit=254, max_chunks=236)) == []
