@@ -1,8 +1,8 @@
 """`python -m tests.freeze [PYTEST ARGUMENTS …]`: run tests while the machine stalls: processes are frozen at random, beside other work.
 
 Again and again one process of the run (those of pytest, the servers, workers and whatever tests have started) stops for 1 to 4 seconds,
-and `BUSY` processes compute all the time. No test may fail because of it. Without arguments this runs what `make test` runs, in a random order.
-The seed is printed; with `VECTAIL_TEST_SEED` set, the same processes are as likely to be chosen again.
+and `BUSY` processes compute all the time. No test may fail because of it. Without arguments this runs what `make test` runs, in a random
+order. The seed is printed; with `VECTAIL_TEST_SEED` set, the same processes are as likely to be chosen again.
 """
 
 import os

@@ -55,7 +55,9 @@ class Deliveries:
         offset = max(self._offset[partition] + step, 0)
         if not error and step < FAR:
             self._offset[partition] = offset
-        self._leader_epoch[partition] += later_leader
+        self._leader_epoch[partition] += (
+            later_leader or not has_leader
+        )  # an old format on both sides of which one leader wrote: there is none
         return Spec(partition, offset, error, self._leader_epoch[partition] if has_leader else None, content, headers)
 
 
