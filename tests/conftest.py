@@ -11,7 +11,7 @@ import structlog
 
 import tests.compiled  # noqa: F401 - before the modules that load the libraries
 from tests.durations import Durations, Stopwatch
-from tests.heavy import transformers_installed, vllm_installed
+from tests.heavy import mark_vllm, transformers_installed, vllm_installed
 from tests.model_fixture import close_bindings_files, own, prepared_model, tokenizer
 from tests.ordering import keep_together, shuffle
 from tests.quick import NoProcesses, Quick
@@ -57,6 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is marked as long, unless there is time, and keep together what shares something."""
+    mark_vllm(items)
     left_out: list[pytest.Item] = []
     if config.getoption("--nightly"):
         left_out = [item for item in items if not (item.get_closest_marker("long") or "long" in getattr(item, "fixturenames", ()))]

@@ -13,6 +13,13 @@ def need(library: str) -> None:
         skip_or_fail(f"{library} is not installed: run `make vllm`")
 
 
+def mark_vllm(items: list[pytest.Item]) -> None:
+    """Mark the tests that need what only `make vllm` installs, so that `-m "not vllm"` leaves them out."""
+    for item in items:
+        if {"vllm_installed", "transformers_installed"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.vllm)
+
+
 @pytest.fixture(scope="session")
 def vllm_installed() -> None:
     """VLLM can be imported."""

@@ -80,7 +80,10 @@ OF_MANY_TOPICS = frozenset({"64.acknowledged_p95_s", "64.lines_per_row", "1000.u
 BY_HAND = Sizes({"distinct": 24, "mix": 4_000, "steady": 4_000}, batched=12, naive=6)
 """In fewer lines no template would have to wait."""
 RUNS = (
-    Run("benchmarks.tokenize", "--quick {odd_file}", shows={"ids_equal": True, "ids_equal_llama_tokenize": False, "lines": 3}),
+    pytest.param(
+        Run("benchmarks.tokenize", "--quick {odd_file}", shows={"ids_equal": True, "ids_equal_llama_tokenize": False, "lines": 3}),
+        marks=pytest.mark.vllm,  # compares with the tokenizer of Transformers
+    ),
     Run("benchmarks.masks", "--quick {file}", shows={"distinct": 6}),
     Run("benchmarks.decode", sizes={"LIST_RECORDS": 200, "QUICK_LISTS": 1, "QUICK_ROUNDS": 2}),
     Run("benchmarks.cache", "--quick --redis {redis_url} {file}"),

@@ -41,7 +41,10 @@ def _vllm(model: PreparedModel) -> Engine:
 ENGINES: dict[str, Callable[[PreparedModel], Engine]] = {"fake": _fake, "llama.cpp": _llama, "truncating": _truncating, "vllm": _vllm}
 
 
-@pytest.fixture(scope="module", params=[pytest.param(name, marks=[pytest.mark.long] if name == "vllm" else []) for name in ENGINES])
+NAMES = [pytest.param(name, marks=[pytest.mark.long] if name == "vllm" else []) for name in ENGINES]
+
+
+@pytest.fixture(scope="module", params=NAMES)
 def engine(request: pytest.FixtureRequest, prepared_model: PreparedModel) -> Iterator[Engine]:
     engine = ENGINES[request.param](prepared_model)
     yield engine
@@ -117,7 +120,7 @@ def test_a_batch_over_the_budget_is_refused_and_the_engine_lives(engine: Engine)
     assert engine.embed([sequence(2000)]).shape == (1, engine.dim)
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_closed_engine_may_be_closed_again_and_embeds_no_more(name: str, prepared_model: PreparedModel) -> None:
     engine = ENGINES[name](prepared_model)
     engine.close()
