@@ -20,7 +20,7 @@ from tests.services.kafka import KafkaServer, OwnKafka
 from tests.services.milvus import MilvusServer
 from tests.services.mock_kafka import MockKafka
 
-__all__ = ["close_bindings_files", "own", "prepared_model", "tokenizer", "transformers_installed", "vllm_installed"]
+__all__ = ["own", "prepared_model", "tokenizer", "transformers_installed", "vllm_installed"]
 
 
 _USUAL = hypothesis.settings.get_profile(hypothesis.settings.get_current_profile_name())
@@ -46,6 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Stopwatch(), "stopwatch")
         if starts_run:
             config.pluginmanager.register(Durations(file), "durations")
+    config.add_cleanup(close_bindings_files)
     if config.getoption("--servers") and starts_run:
         servers = ExitStack()
         servers.enter_context(shared.shared_servers())

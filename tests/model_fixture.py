@@ -33,10 +33,8 @@ def own(prepared_model: PreparedModel) -> ReferenceTokenizer:
     return ReferenceTokenizer(prepared_model.tokenizer_json.read_text(encoding="utf-8"))
 
 
-@pytest.fixture(scope="session", autouse=True)
-def close_bindings_files() -> Iterator[None]:
+def close_bindings_files() -> None:
     """llama-cpp-python opens /dev/null twice when it is imported and leaves it to the interpreter's end, which then warns."""
-    yield
     opened = sys.modules.get("llama_cpp._utils")
     if opened is not None:
         opened.outnull_file.close()
