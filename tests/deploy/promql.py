@@ -15,7 +15,6 @@ from worker.observability.metrics import METRICS
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 RULES = DEPLOY / "prometheus" / "rules" / "vectail.yml"
-RULE_TESTS = tuple(sorted((DEPLOY / "prometheus" / "tests").glob("*.yml")))
 DASHBOARDS = tuple(sorted((DEPLOY / "grafana" / "dashboards").glob("*.json")))
 SOURCES = {1: "vectail", 2: "kafka_exporter", 3: "kminion"}
 """Values of the variable `source`, which chooses where the lag comes from."""

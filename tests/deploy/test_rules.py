@@ -1,17 +1,18 @@
 """Prometheus' settings and rules: they are valid, each alert fires when it must and says what to do, and none fires in a healthy hour."""
 
 import re
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.deploy.promql import DEPLOY, RULE_TESTS, RULES, SCRAPED, groupings, labels_of, rules, selectors
+from tests.deploy.promql import DEPLOY, RULES, SCRAPED, groupings, labels_of, rules, selectors
 from tests.deploy.promtool import promtool
+from worker.observability.conditions import CONDITIONS, Condition
 
 CONFIG = DEPLOY / "prometheus" / "prometheus.yml"
+ABOUT, STEP_S = "logs/0", 30
 ALERTS = [rule for rule in rules() if "alert" in rule]
 WANTED = {alert["alert"] for alert in ALERTS}
 
@@ -21,53 +22,60 @@ def name_of(rule: dict[str, Any]) -> str:
     return rule.get("record") or f"{rule['alert']}-{rule['labels']['severity']}"
 
 
-def cases_of(path: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))["tests"]
-    return found
-
-
-def told_cases() -> list[dict[str, Any]]:
-    return [one for path in RULE_TESTS for test in cases_of(path) for one in test.get("alert_rule_test", [])]
-
-
 @pytest.mark.process
 def test_the_settings_and_the_rules_are_valid() -> None:
     assert "1 rule files found" in promtool("check", "config", CONFIG)
     assert f"{len(rules())} rules found" in promtool("check", "rules", RULES)
 
 
+def told(condition: Condition, at_s: int, *instances: str) -> dict[str, Any]:
+    """Return what promtool must find of an alert at that moment: told of each of these instances, or once of all."""
+    about = {"$labels.about": ABOUT, "$labels.instance": ""}
+    alerts = []
+    for instance in instances:
+        texts = {name: getattr(condition, name) for name in ("summary", "description", "runbook")}
+        for place, value in {**about, "$labels.instance": instance}.items():
+            texts = {name: text.replace(f"{{{{ {place} }}}}", value) for name, text in texts.items()}
+        of = {"instance": instance} if "$labels.instance" in condition.summary else {}
+        of |= {"about": ABOUT} if condition.judge is not None else {}
+        alerts.append({"exp_labels": {"severity": condition.severity, "job": "vectail", **of}, "exp_annotations": texts})
+    return {"eval_time": f"{at_s}s", "alertname": condition.name, "exp_alerts": alerts}
+
+
+def of_a_worker(condition: Condition) -> dict[str, Any]:
+    """Return the case of a condition that a worker says from 0:05 on; if it is about a partition, later another one says it."""
+    labels = f'job="vectail",name="{condition.name}",severity="{condition.severity}",about="{ABOUT}"'
+    of_one = "$labels.instance" in condition.summary
+    series = {"a": "0x9 1x60"} if of_one else {"a": "0x9 1x5 _x60", "b": "_x14 1x60"}
+    begins_s = 10 * STEP_S
+    due_s = begins_s + condition.for_s
+    given = [{"series": f'vectail_condition{{{labels},instance="{name}"}}', "values": values} for name, values in series.items()]
+    early = [due_s - STEP_S] if condition.for_s else []
+    return {
+        "name": f"{condition.name}-{condition.severity}",
+        "interval": f"{STEP_S}s",
+        "input_series": given,
+        "alert_rule_test": [*(told(condition, at_s) for at_s in (begins_s - STEP_S, *early)), told(condition, due_s + STEP_S, "a")],
+    }
+
+
+def of_no_worker(condition: Condition) -> dict[str, Any]:
+    """Return the case of one worker that answers, and from 0:05 on does not."""
+    instances = ("a",) if "$labels.instance" in condition.summary else ("",)
+    return {
+        "name": condition.name,
+        "interval": f"{STEP_S}s",
+        "input_series": [{"series": 'up{job="vectail",instance="a"}', "values": "1x9 0x60"}],
+        "alert_rule_test": [told(condition, 10 * STEP_S), told(condition, 10 * STEP_S + condition.for_s + STEP_S, *instances)],
+    }
+
+
 @pytest.mark.process
-def test_the_rules_do_what_their_tests_say(subtests: pytest.Subtests) -> None:
-    for path in RULE_TESTS:
-        with subtests.test(path.stem):
-            promtool("test", "rules", path)
-
-
-def test_no_chance_is_in_the_tests_of_rules(subtests: pytest.Subtests) -> None:
-    groups = [group["name"] for group in yaml.safe_load(RULES.read_text(encoding="utf-8"))["groups"]]
-    for path in RULE_TESTS:
-        with subtests.test(path.stem):
-            assert yaml.safe_load(path.read_text(encoding="utf-8"))["group_eval_order"] == groups
-
-
-def test_every_alert_has_an_hour_in_which_it_fires() -> None:
-    fires = {(one["alertname"], told["exp_labels"]["severity"]) for one in told_cases() for told in one["exp_alerts"]}
-    assert fires == {(alert["alert"], alert["labels"]["severity"]) for alert in ALERTS}
-
-
-def test_every_alert_has_a_moment_in_which_it_does_not_fire_yet() -> None:
-    silent = Counter(one["alertname"] for one in told_cases() if not one["exp_alerts"])
-    assert set(silent) == WANTED
-
-
-def test_the_healthy_hour_has_every_series_that_an_alert_looks_at() -> None:
-    healthy = next(test for path in RULE_TESTS for test in cases_of(path) if test["name"] == "a healthy hour")
-    there = {series["series"].partition("{")[0] for series in healthy["input_series"]}
-    recorded = {rule["record"]: {one.metric for one in selectors(rule["expr"])} for rule in rules() if "record" in rule}
-    looked_at = {one.metric for alert in ALERTS for one in selectors(alert["expr"])}
-    while chained := looked_at & set(recorded):
-        looked_at = looked_at - chained | {metric for name in chained for metric in recorded[name]}
-    assert looked_at - there == set()
+def test_each_alert_fires_when_a_worker_or_none_says_so_and_after_its_time_and_says_what_to_do(tmp_path: Path) -> None:
+    cases = [of_no_worker(one) if one.judge is None else of_a_worker(one) for one in CONDITIONS]
+    (tmp_path / "cases.yml").write_text(yaml.safe_dump({"rule_files": [str(RULES)], "evaluation_interval": f"{STEP_S}s", "tests": cases}))
+    promtool("test", "rules", tmp_path / "cases.yml")
+    assert {alert["alert"] for alert in ALERTS} == WANTED == {one.name for one in CONDITIONS}
 
 
 def test_an_alert_says_how_bad_it_is_what_it_means_and_what_to_do(subtests: pytest.Subtests) -> None:

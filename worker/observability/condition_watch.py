@@ -38,14 +38,14 @@ WATCHED: Final = frozenset(
 )
 """What the judges ask for, and what the rates of `/api/status` come from; nothing else is kept."""
 _MOST_TOLD: Final = 3
-_PLACE: Final = re.compile(r"\{\{ \$(?:labels\.(\w+)|value(?: \| (\w+))?) \}\}")
+_PLACE: Final = re.compile(r"\{\{ \$labels\.(about|instance) \}\}")
 
 
 class Firing(NamedTuple):
     """One series for which a condition has held for long enough."""
 
-    labels: Mapping[str, str]
-    value: float
+    about: str
+    """What it is about, such as `logs/0`; empty: the worker."""
     since_s: float
     """Since when it holds, on the monotonic clock."""
 
@@ -100,12 +100,15 @@ class ConditionWatch:
                     found = condition.judge(self._looks)
                     self._since_s[number] = since_s = {labels: self._since_s[number].get(labels, look.at_s) for labels in found}
                     firing = [
-                        Firing(dict(labels), value, since_s[labels])
-                        for labels, value in found.items()
-                        if look.at_s - since_s[labels] >= condition.for_s
+                        Firing(about_of(labels), since_s[labels]) for labels in found if look.at_s - since_s[labels] >= condition.for_s
                     ]
                     states.append(ConditionState(condition, sorted(firing, key=lambda one: one.since_s)))
             self._states = states
+
+    def held(self) -> list[tuple[Condition, str]]:
+        """Return every condition that holds at the last look, for however long, with what it is about."""
+        with self._lock:
+            return [(one, about_of(labels)) for one, since_s in zip(CONDITIONS, self._since_s, strict=True) for labels in since_s]
 
     def states(self) -> Sequence[ConditionState]:
         """Return every condition that the worker judges, in the order of the table."""
@@ -135,45 +138,10 @@ def summary_of(state: ConditionState, worker: str) -> str:
 
 
 def text_for(text: str, firing: Firing, worker: str) -> str:
-    """Return a text of a condition with its labels and value in place, as Prometheus does; `worker` stands for `instance`."""
-
-    def put(found: re.Match[str]) -> str:
-        if found[1]:
-            return worker if found[1] == "instance" else firing.labels.get(found[1], "")
-        return _FORMATS[found[2] or ""](firing.value)
-
-    return _PLACE.sub(put, text)
+    """Return a text of a condition with its labels in place, as Prometheus does; `worker` stands for `instance`."""
+    return _PLACE.sub(lambda found: worker if found[1] == "instance" else firing.about, text)
 
 
-def _plain(value: float) -> str:
-    return f"{value:.16g}"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 60:  # noqa: PLR2004 - a minute, and below it an hour and a day
-        return f"{seconds:.4g}s"
-    minutes, left_s = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    days, hours = divmod(hours, 24)
-    if days:
-        return f"{days}d {hours}h {minutes}m {left_s}s"
-    return f"{hours}h {minutes}m {left_s}s" if hours else f"{minutes}m {left_s}s"
-
-
-def _share(value: float) -> str:
-    return f"{value * 100:.4g}%"
-
-
-def _rounded(value: float) -> str:
-    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= size:
-            return f"{value / size:.4g}{unit}"
-    return f"{value:.4g}"
-
-
-_FORMATS: Final[Mapping[str, Callable[[float], str]]] = {
-    "": _plain,
-    "humanizeDuration": _duration,
-    "humanizePercentage": _share,
-    "humanize": _rounded,
-}
+def about_of(labels: Labels) -> str:
+    """Return the labels of a series as one: `logs/0`."""
+    return "/".join(value for _, value in labels)

@@ -1,9 +1,7 @@
-"""Every condition that somebody should know of, in one table: what Prometheus alerts on, and what a worker can judge of itself.
+"""Every condition that somebody should know of, in one table: a worker judges it of itself, shows it on its page, and exports it.
 
-`worker.observability.rules` writes `deploy/prometheus/rules/vectail.yml` from it, and the worker's own page shows it
-(`worker.observability.condition_watch`). Texts may name labels and the value as Prometheus' templates do. The expressions allow for this:
-a partition moves between workers, so functions over time apply to the maximum over all instances; a counter starts at 0 with its process,
-so that of a young process that did not exist ten minutes ago counts with its whole value.
+Prometheus alerts on what workers export (`worker.observability.rules` writes `deploy/prometheus/rules/vectail.yml`), and judges itself only
+what no worker can say: that none answers.
 """
 
 from typing import Final, Literal, NamedTuple
@@ -12,8 +10,6 @@ from worker.observability import judges
 from worker.observability.judges import Judge
 
 Severity = Literal["warning", "critical"]
-_LAG: Final = "job_topic_partition:vectail_consumer_lag"
-_COMMITTED: Final = "job_topic_partition:vectail_consumer_committed_offset:max"
 
 
 class Condition(NamedTuple):
@@ -22,47 +18,28 @@ class Condition(NamedTuple):
     name: str
     """Of the alert."""
     severity: Severity
-    expr: str
-    """What Prometheus is asked."""
     summary: str
-    """While it holds, in one line."""
+    """While it holds, in one line, as a template of Prometheus: `$labels.about` is what it is about, `$labels.instance` the worker."""
     fine: str
     """While it does not hold, in one line."""
     description: str
     """What it means, and what to do."""
     runbook: str
     """Commands and places to look at."""
-    judge: Judge | None
-    """Asks the worker's own looks the same; None: only Prometheus can judge."""
+    judge: Judge | None = None
+    """None: only Prometheus can judge."""
+    expr: str = ""
+    """What Prometheus is asked where there is no judge; else whether any worker says that it holds."""
     for_s: int = 0
     """How long it must hold."""
-    comment: str = ""
-    """For readers of the rules."""
-
-
-def _lately(names: str, counter: str) -> str:
-    """Return the expression for a counter that grew in the last ten minutes, or whose process is younger than that."""
-    return (
-        f"sum by ({names}) (\n"
-        f"  increase({counter}[10m]) > 0\n"
-        f"  or\n"
-        f"  ({counter} > 0 and on (job, instance) time() - process_start_time_seconds < 600)\n"
-        f"    unless {counter} offset 10m\n"
-        f")"
-    )
-
-
-def _down(which: str) -> str:
-    return f"min by (job, instance, dependency) (vectail_dependency_up{{dependency{which}}}) == 0"
 
 
 LAG: Final = (
     Condition(
         name="VectailLagGrowing",
         severity="warning",
-        expr=f"{_LAG}_seconds:max > 300\nand\nderiv({_LAG}_seconds:max[10m]) > 0",
         for_s=600,
-        summary="{{ $labels.topic }}/{{ $labels.partition }} is {{ $value | humanizeDuration }} behind and falling further behind",
+        summary="{{ $labels.about }} is more than 5 minutes behind and falling further behind",
         fine="no partition is more than 5 minutes behind and falling further behind",
         description='Lines arrive faster than they are indexed. On the dashboard "Pipeline", the stage that is busy nearly all the time is '
         "the bottleneck: add workers (no more than partitions), give the engine more cores or a GPU, or check the index.",
@@ -72,9 +49,8 @@ LAG: Final = (
     Condition(
         name="VectailStalled",
         severity="critical",
-        expr=f"{_LAG}_records:max > 0\nunless\nchanges({_COMMITTED}[2m]) > 0",
         for_s=300,
-        summary="{{ $labels.topic }}/{{ $labels.partition }} makes no progress, {{ $value }} records behind",
+        summary="{{ $labels.about }} is behind and makes no progress",
         fine="every partition that is behind makes progress",
         description="A worker owns the partition and has committed nothing for minutes. Either a dependency does not answer (see "
         "VectailDependencyDown), or one record has been open all the time: `vectail_oldest_open_record_seconds` says how long, and the "
@@ -85,8 +61,7 @@ LAG: Final = (
     Condition(
         name="VectailOffsetRewound",
         severity="warning",
-        expr=f"resets({_COMMITTED}[10m]) > 0",
-        summary="The committed offset of {{ $labels.topic }}/{{ $labels.partition }} went back",
+        summary="The committed offset of {{ $labels.about }} went back",
         fine="no committed offset went back in the last 10 minutes",
         description="vectail itself never moves an offset back. Either the group was reset, the topic was deleted and created again, or "
         "the broker lost commits. Records that are read again write the same rows, so nothing is stored twice; it only takes time.",
@@ -96,20 +71,18 @@ LAG: Final = (
     Condition(
         name="VectailRecordsExpired",
         severity="critical",
-        expr=_lately("job, topic", "vectail_expired_records_total"),
-        summary="Records of {{ $labels.topic }} were deleted by Kafka before they were read",
+        summary="Records of {{ $labels.about }} were deleted by Kafka before they were read",
         fine="Kafka deleted no record before it was read in the last 10 minutes",
-        description="The topic's retention was shorter than the lag: these records are lost to the index (about {{ $value | humanize }} of "
-        "them). Raise the topic's retention now, then find out why the lag grew so large.",
+        description="The topic's retention was shorter than the lag: these records are lost to the index. Raise the topic's retention now, "
+        "then find out why the lag grew so large.",
         runbook="kafka-configs.sh --alter --entity-type topics --add-config retention.ms=…; vectail lag",
         judge=judges.counted_lately("vectail_expired_records_total", ("topic",)),
     ),
     Condition(
         name="VectailRetentionPassedCommitted",
         severity="critical",
-        expr=f"max by (job, topic, partition) (vectail_consumer_first_offset)\n>\n{_COMMITTED}",
         for_s=60,
-        summary="{{ $labels.topic }}/{{ $labels.partition }} begins at {{ $value }}, after the committed offset",
+        summary="{{ $labels.about }} begins after the committed offset",
         fine="every partition still holds the record at its committed offset",
         description='Kafka has deleted records that were not indexed yet. With kafka.on_expired_offset = "stop" the worker exits and '
         "leaves the decision to you: continue at the first remaining record, and raise the topic's retention.",
@@ -119,10 +92,8 @@ LAG: Final = (
     Condition(
         name="VectailPartitionsPaused",
         severity="warning",
-        expr="sum by (job, instance, group) (min_over_time(vectail_paused_partitions[5m])) > 0",
-        comment="The minimum over five minutes: one moment without paused partitions between two evaluations counts.",
         for_s=600,
-        summary="{{ $value }} partitions of the group {{ $labels.group }} have been paused on {{ $labels.instance }} for 15 minutes",
+        summary="Partitions of the group {{ $labels.about }} have been paused on {{ $labels.instance }} for 15 minutes",
         fine="no partition has been paused for 15 minutes",
         description="The limits of records or bytes in flight are reached all the time: the worker is at its limit, or the index does not "
         "accept rows. During a back-fill that is normal; otherwise add a worker, or check the index and the busiest stage.",
@@ -134,8 +105,7 @@ GROUP: Final = (
     Condition(
         name="VectailPartitionsLost",
         severity="warning",
-        expr=_lately("job, instance, group", 'vectail_rebalances_total{event="lost"}'),
-        summary="{{ $labels.instance }} lost partitions of the group {{ $labels.group }} without a chance to commit",
+        summary="{{ $labels.instance }} lost partitions of the group {{ $labels.about }} without a chance to commit",
         fine="no partition was lost without a chance to commit in the last 10 minutes",
         description="Kafka considered the worker dead: it did not poll or send heartbeats in time, or could not reach the broker. Another "
         "worker reads the uncommitted records again. Look for pauses of the machine (swap, CPU limits) and of the network.",
@@ -145,8 +115,7 @@ GROUP: Final = (
     Condition(
         name="VectailCommitsRefused",
         severity="warning",
-        expr=_lately("job, instance, group", 'vectail_commits_total{result="refused"}'),
-        summary="Kafka refused a commit of {{ $labels.instance }} for the group {{ $labels.group }}",
+        summary="Kafka refused a commit of {{ $labels.instance }} for the group {{ $labels.about }}",
         fine="Kafka refused no commit in the last 10 minutes",
         description="Nothing is lost: uncommitted records are read again. If it continues, two members use the same identity, the group is "
         "deleted and created again and again, or the permissions for it are missing.",
@@ -158,9 +127,8 @@ RECORDS: Final = (
     Condition(
         name="VectailDeadLetters",
         severity="warning",
-        expr="job_topic:vectail_records_dead_letter:ratio_rate5m > 0.01",
         for_s=600,
-        summary="{{ $value | humanizePercentage }} of the records of {{ $labels.topic }} cannot be indexed",
+        summary="More than 1% of the records of {{ $labels.about }} cannot be indexed",
         fine="at most 1% of the records of each topic cannot be indexed",
         description="They are in the dead-letter topic, each with its reason. Usually a producer has changed what it writes: another "
         "encoding, another format, larger records. Fix that, then replay them.",
@@ -170,7 +138,6 @@ RECORDS: Final = (
     Condition(
         name="VectailCanaryLost",
         severity="critical",
-        expr=_lately("job, instance", 'vectail_canary_total{result="lost"}'),
         summary="A canary of {{ $labels.instance }} was sent and not found in time",
         fine="no canary was lost in the last 10 minutes",
         description="Somewhere between Kafka, the engine, the index and search, something is broken or too slow. If no other alert says "
@@ -183,9 +150,8 @@ WORK: Final = (
     Condition(
         name="VectailQueriesSlow",
         severity="warning",
-        expr="job:vectail_query_seconds:p99_5m > 1",
         for_s=300,
-        summary="One query in a hundred takes longer than {{ $value | humanizeDuration }}",
+        summary="One query in a hundred takes {{ $labels.instance }} more than a second",
         fine="99 queries in a hundred are answered within a second",
         description='The row "Queries" of the dashboard "Pipeline" shows where: waiting for the engine (lower query.target_batch_s, or '
         "keep log lines off this worker), embedding, or searching the index.",
@@ -195,7 +161,6 @@ WORK: Final = (
     Condition(
         name="VectailEngineRestarted",
         severity="warning",
-        expr=_lately("job, instance", "vectail_engine_restarts_total"),
         summary="The engine of {{ $labels.instance }} failed and was restarted",
         fine="the engine did not fail in the last 10 minutes",
         description="The batch was tried again, so nothing is lost. If it keeps happening, memory runs out (engine.memory_share, "
@@ -206,8 +171,7 @@ WORK: Final = (
     Condition(
         name="VectailCacheCorrupt",
         severity="warning",
-        expr=_lately("job, level", 'vectail_cache_requests_total{result="corrupt"}'),
-        summary="Damaged vectors were found in the cache level {{ $labels.level }}",
+        summary="Damaged vectors were found in the cache level {{ $labels.about }}",
         fine="no damaged vector was found in a cache in the last 10 minutes",
         description="Their checksums are wrong, so they were computed again instead of used. Something else writes under the same keys, or "
         "memory or the network corrupts the data.",
@@ -225,7 +189,6 @@ UP: Final = (
         fine="a worker answers",
         description="Nothing is indexed and no query is answered. Kafka keeps the records until their retention ends.",
         runbook="docker compose ps worker; docker compose logs worker; the exit code says why it ended",
-        judge=None,
     ),
     Condition(
         name="VectailWorkerDown",
@@ -237,26 +200,23 @@ UP: Final = (
         description="It hangs, is starting, or its port cannot be reached. Its partitions go to other workers once Kafka misses its "
         "heartbeats too.",
         runbook="GET /healthz on that instance; its log",
-        judge=None,
     ),
     Condition(
         name="VectailDependencyDown",
         severity="critical",
-        expr=_down('!~"redis|registry"'),
         for_s=30,
-        summary="{{ $labels.dependency }} does not answer the worker {{ $labels.instance }}",
+        summary="{{ $labels.about }} does not answer the worker {{ $labels.instance }}",
         fine="kafka and index answer",
-        description="Nothing is lost: the worker keeps its records and resumes by itself when {{ $labels.dependency }} is back. Until then "
+        description="Nothing is lost: the worker keeps its records and resumes by itself when {{ $labels.about }} is back. Until then "
         "no new line is searchable; without the index no query is answered.",
-        runbook="is {{ $labels.dependency }} up? docker compose ps; its log; then GET /readyz of the worker",
+        runbook="is {{ $labels.about }} up? docker compose ps; its log; then GET /readyz of the worker",
         judge=judges.dependency_down(("kafka", "index")),
     ),
     Condition(
         name="VectailDependencyDown",
         severity="warning",
-        expr=_down('="redis"'),
         for_s=30,
-        summary="{{ $labels.dependency }} does not answer the worker {{ $labels.instance }}",
+        summary="{{ $labels.about }} does not answer the worker {{ $labels.instance }}",
         fine="redis answers, if there is one",
         description="The worker continues without it and is only slower: vectors that other workers computed are computed again or read "
         "from the index.",
@@ -266,9 +226,8 @@ UP: Final = (
     Condition(
         name="VectailRegistryDown",
         severity="warning",
-        expr=_down('="registry"'),
         for_s=30,
-        summary="the schema {{ $labels.dependency }} does not answer the worker {{ $labels.instance }}",
+        summary="the schema {{ $labels.about }} does not answer the worker {{ $labels.instance }}",
         fine="registry answers, if there is one",
         description="Nothing is lost: records whose schema the worker does not know yet wait, and those behind them in their partitions. "
         "Everything else goes on.",
@@ -278,7 +237,6 @@ UP: Final = (
     Condition(
         name="VectailNotReady",
         severity="warning",
-        expr="min by (job, instance) (vectail_ready) == 0",
         for_s=120,
         summary="The worker {{ $labels.instance }} is not ready",
         fine="the worker is ready",

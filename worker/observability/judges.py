@@ -1,7 +1,6 @@
-"""What the expressions of the alert rules ask Prometheus, asked of this process's own looks.
+"""What each condition asks of this process's own looks: a worker knows the partitions and counters of its own process.
 
-Each judge stands in the table of `worker.observability.conditions` beside its expression, and `tests/worker/observability` puts both to the
-same situations. A judge knows the partitions and counters of its own process only, so a rule that sums over a job may see more.
+The table of `worker.observability.conditions` names a judge for each.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -10,7 +9,7 @@ from typing import Final
 from worker.observability.looks import Labels, Looks, Points, bucket_counts, by, changes, grown, quantile, resets, slope
 
 Judge = Callable[[Looks], Mapping[Labels, float]]
-"""Returns the labels and the value of each series for which the expression holds."""
+"""Returns the labels and the value of each series for which a condition holds."""
 
 _PARTITION: Final = ("topic", "partition")
 _MINUTE_S: Final = 60.0
@@ -20,7 +19,7 @@ _RECENT_S: Final = 10 * _MINUTE_S
 def growing_lag(looks: Looks) -> Mapping[Labels, float]:
     """More than 300 s behind, and further behind than in the last ten minutes."""
     windows = looks.within("vectail_consumer_lag_seconds", _RECENT_S)
-    return _where(windows, lambda points: points[-1][1] > 300 and slope(points) > 0)  # noqa: PLR2004 - as in the expression
+    return _where(windows, lambda points: points[-1][1] > 300 and slope(points) > 0)  # noqa: PLR2004 - as the texts say
 
 
 def stalled(looks: Looks) -> Mapping[Labels, float]:
@@ -70,7 +69,7 @@ def many_dead_letters(looks: Looks) -> Mapping[Labels, float]:
     of_topic = by(["topic"], settled)
     rejected = by(["topic"], {labels: count for labels, count in settled.items() if dict(labels)["outcome"] == "dead_letter"})
     shares = {topic: count / of_topic[topic] for topic, count in rejected.items() if of_topic[topic] > 0}
-    return {topic: share for topic, share in shares.items() if share > 0.01}  # noqa: PLR2004 - as in the expression
+    return {topic: share for topic, share in shares.items() if share > 0.01}  # noqa: PLR2004 - as the texts say
 
 
 def slow_queries(looks: Looks) -> Mapping[Labels, float]:

@@ -1,7 +1,7 @@
-"""What this process knew of itself in the last minutes: looks at its own samples, and the functions of PromQL over them.
+"""What this process knew of itself in the last minutes: looks at its own samples, and functions over them.
 
-`worker.observability.judges` asks here what the alert rules ask Prometheus. The functions mean the same, with one difference: a look is
-exact and none is missing, so nothing is extrapolated to the ends of a window. Pure: time is passed in.
+`worker.observability.judges` asks. The functions are those of PromQL with one difference: a look is exact and none is missing, so nothing
+is extrapolated to the ends of a window. Pure: time is passed in.
 """
 
 import itertools

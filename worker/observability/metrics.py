@@ -199,6 +199,12 @@ DEPENDENCY_UP = Metric(
     "vectail_dependency_up", "gauge", "1 while the dependency answers, else 0: kafka, index, redis, registry.", ("dependency",)
 )
 READY = Metric("vectail_ready", "gauge", "What /readyz says: 1 ready, 0 not ready.")
+CONDITION = Metric(
+    "vectail_condition",
+    "gauge",
+    "1 while a condition that somebody should know of holds, for each thing that it is `about`, else 0.",
+    ("name", "severity", "about"),
+)
 LOG_LINES_DROPPED_TOTAL = Metric(
     "vectail_log_lines_dropped_total", "counter", "Lines of the worker's own log that were dropped because standard error was blocked."
 )

@@ -20,6 +20,7 @@ from worker.embedding.cache.tally import CacheTally
 from worker.indexing.dead_letter_reasons import REJECTION_KINDS
 from worker.messages import SOURCES
 from worker.observability import metrics as m
+from worker.observability.conditions import CONDITIONS
 from worker.observability.metrics import Sample
 from worker.observability.status import Status
 from worker.pipeline import Pipeline
@@ -61,6 +62,16 @@ def samples(service: RunningService, now_s: float) -> Iterator[Sample]:
     yield from _sink(service)
     yield from _queries(service)
     yield from _health(service)
+    yield from _conditions(service)
+
+
+def _conditions(service: RunningService) -> Iterator[Sample]:
+    held = service.status.conditions.held()
+    for condition in dict.fromkeys((one.name, one.severity) for one in CONDITIONS if one.judge is not None):
+        about = [what for one, what in held if (one.name, one.severity) == condition]
+        yield from (Sample(m.CONDITION, 1, (*condition, what)) for what in about)
+        if not about:
+            yield Sample(m.CONDITION, 0, (*condition, ""))
 
 
 def _build(service: RunningService) -> Iterator[Sample]:

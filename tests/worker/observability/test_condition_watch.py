@@ -39,9 +39,10 @@ def test_a_dependency_that_is_away_for_a_moment_is_no_alarm_and_one_that_stays_a
     watched.look(up(kafka=1, index=1), until_s=20)
     watched.look(up(kafka=1, index=0), until_s=40)
     assert not watched.state("VectailDependencyDown").firing
+    assert [(one.name, about) for one, about in watched.watch.held()] == [("VectailDependencyDown", "index")], "Prometheus waits itself"
     watched.look(up(kafka=1, index=0), until_s=60)
     (firing,) = watched.state("VectailDependencyDown").firing
-    assert (firing.labels, firing.since_s) == ({"dependency": "index"}, 25.0)
+    assert (firing.about, firing.since_s) == ("index", 25.0)
     assert summary_of(watched.state("VectailDependencyDown"), "m1:7") == "index does not answer the worker m1:7"
     watched.look(up(kafka=1, index=1), until_s=65)
     assert summary_of(watched.state("VectailDependencyDown"), "m1:7") == "kafka and index answer"
@@ -58,7 +59,7 @@ def test_each_series_has_its_own_time_and_of_many_a_few_are_told() -> None:
         ages = {key: age + 1 for key, age in ages.items()}
         watched.look({LAG_SECONDS.name: ages}, until_s=watched.now_s + EVERY_S)
     state = watched.state("VectailLagGrowing", "warning")
-    assert [one.labels["partition"] for one in state.firing] == ["0", "1", "2", "3", "4"], "the longest first"
+    assert [one.about for one in state.firing] == [f"logs/{partition}" for partition in range(5)], "the longest first"
     told = summary_of(state, "m1:7").split("; ")
     assert len(told) == 4
     assert told[0].startswith("logs/0 is ")

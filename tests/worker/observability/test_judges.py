@@ -12,6 +12,8 @@ EVERY_S = 15.0
 P0 = ("logs", "0")
 LAG_S, LAG, COMMITTED = "vectail_consumer_lag_seconds", "vectail_consumer_lag_records", "vectail_consumer_committed_offset"
 FIRST, PAUSED, RECORDS = "vectail_consumer_first_offset", "vectail_paused_partitions", "vectail_records_total"
+LOST_NAME, RESTARTS, QUERIES = "vectail_rebalances_total", "vectail_engine_restarts_total", "vectail_query_seconds_bucket"
+UP, READY = "vectail_dependency_up", "vectail_ready"
 Values = dict[str, dict[tuple[str, ...], float]]
 
 
@@ -46,6 +48,24 @@ def rejects(share: float) -> Looks:
     return looks_of(values)
 
 
+def counted(metric: str, labels: tuple[str, ...], value: Callable[[int], float]) -> Looks:
+    return looks_of(lambda step: {metric: {labels: float(value(step))}})
+
+
+def young(values: Values) -> Looks:
+    """Return the one look of a process that began a minute ago."""
+    looks = Looks(0.0)
+    looks.add(Look(60.0, values))
+    return looks
+
+
+def queries(quick: int, of: int = 100) -> Looks:
+    """Return looks at so many queries a step, `quick` of them within a second and the others within two."""
+    counts = {"1": quick, "2": of, "+Inf": of}
+    return looks_of(lambda step: {QUERIES: {("total", bound): float(count * step) for bound, count in counts.items()}})
+
+
+LOST = judges.counted_lately(LOST_NAME, ("group",), event="lost")
 CASES: Sequence[tuple[str, Judge, Looks, bool]] = [
     ("far behind and falling further", judges.growing_lag, lag_s(lambda step: 301.0 + step), True),
     ("far behind and catching up", judges.growing_lag, lag_s(lambda step: 1_000.0 - step), False),
@@ -62,6 +82,17 @@ CASES: Sequence[tuple[str, Judge, Looks, bool]] = [
     ("free for one look", judges.paused, looks_of(lambda step: {PAUSED: {("logs",): float(step != 35)}}), False),
     ("one in a hundred", judges.many_dead_letters, rejects(0.0099), False),
     ("more than that", judges.many_dead_letters, rejects(0.0101), True),
+    ("lost nine minutes ago", LOST, counted(LOST_NAME, ("logs", "lost"), lambda step: step > 4), True),
+    ("lost before that", LOST, counted(LOST_NAME, ("logs", "lost"), lambda _step: 7), False),
+    ("assigned", LOST, counted(LOST_NAME, ("logs", "assigned"), lambda step: step), False),
+    ("a restart of a young process", judges.counted_lately(RESTARTS, ()), young({RESTARTS: {(): 1.0}}), True),
+    ("99 in 100 within a second", judges.slow_queries, queries(99), False),
+    ("98 in 100 within a second", judges.slow_queries, queries(98), True),
+    ("no query", judges.slow_queries, queries(0, of=0), False),
+    ("kafka is away", judges.dependency_down(("kafka", "index")), young({UP: {("kafka",): 0.0, ("redis",): 1.0}}), True),
+    ("redis is away", judges.dependency_down(("kafka", "index")), young({UP: {("kafka",): 1.0, ("redis",): 0.0}}), False),
+    ("ready", judges.not_ready, young({READY: {(): 1.0}}), False),
+    ("not ready", judges.not_ready, young({READY: {(): 0.0}}), True),
 ]
 
 
