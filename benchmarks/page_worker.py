@@ -13,7 +13,7 @@ from producers.kafka import EmbeddedBroker, KafkaProducer
 from worker.cli.options import worker_settings_or_fail
 from worker.cli.run import BackgroundService, load_or_fail, open_service
 from worker.connections import vector_space
-from worker.http.listening import listen
+from worker.runtime.listening import listen
 from worker.runtime.stage import Stage
 from worker.service import Service
 from worker.settings.settings import Settings

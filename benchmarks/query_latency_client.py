@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
-from worker.query import MAX_DEADLINE_MS
+from worker.asking.question import MAX_DEADLINE_MS
 
 FETCH_WAIT_MS = 10
 """The embedded broker does not wake a reader that waits for records; it looks again after this time."""

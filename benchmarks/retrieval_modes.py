@@ -28,9 +28,9 @@ from benchmarks.questions.asked import Question, read_questions
 from benchmarks.retrieval import LOGS, sample
 from benchmarks.retrieval_index import Ask, indexed, line_of
 from benchmarks.retrieval_scores import FIRST
+from worker.asking.question import MAX_TEXT_CHARACTERS
 from worker.embedding.loaded import load_model
 from worker.embedding.model.errors import ModelError
-from worker.query import MAX_TEXT_CHARACTERS
 from worker.runtime.logs import configure_logs
 from worker.settings.settings import load_settings
 

@@ -149,7 +149,7 @@ class PartitionLedger:
             self._close(self._arrivals.claim_whole(arrival), f"dropped:{reason}")
 
     def refuse(self, claim: "Claim", rejection: Rejection) -> None:
-        """The record as a whole cannot be worked (undecodable, too large): one dead letter."""
+        """The whole record cannot be processed (undecodable, too large): one dead letter."""
         with self._cap.lock:
             arrival = self._arrivals.claim_whole(_one(claim.arrival))
             if not self.alive:
@@ -256,7 +256,7 @@ class Receipt:
         self.assignment.drop(rows + self._first, reason)
 
     def refuse(self, row: int, rejection: Rejection) -> None:
-        """The record as a whole cannot be worked (undecodable, too large): one dead letter."""
+        """The whole record cannot be processed (undecodable, too large): one dead letter."""
         self.claim(row).refuse(rejection)
 
     def claim(self, row: int) -> "Claim":
@@ -295,7 +295,7 @@ class Claim:
         self.assignment.drop(_one(self.arrival), reason)
 
     def refuse(self, rejection: Rejection) -> None:
-        """The record as a whole cannot be worked (undecodable, too large): one dead letter."""
+        """The whole record cannot be processed (undecodable, too large): one dead letter."""
         self.assignment.refuse(self, rejection)
 
     def dead_letter_delivered(self) -> None:

@@ -2,7 +2,7 @@
 
 One poller a consumer group, on a thread of its own; *no other thread calls its source*. At the cap it *holds* what it has fetched, and
 polls for one record at a time while the ledger still makes room; when that stops for a while, or too many records are held, it pauses its
-partitions and keeps polling. A pause is dear, for the client throws away what it has prefetched; at full speed the cap is reached all the
+partitions and keeps polling. Pausing is expensive: the client discards its prefetched records; at full speed the cap is reached all the
 time. A drain stops intake but not polling, until `finish` lets it commit for the last time and leave the group.
 """
 
@@ -25,7 +25,7 @@ _HELD_S = 0.01
 _COMMIT_RESERVE_S = 5.0
 _MOST_GRACE_S = 30.0
 JOINED_S = 30.0
-"""After so long, a member that was given nothing counts as one that there is nothing for."""
+"""A member that has received no partitions after this long is assumed to get none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

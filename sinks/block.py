@@ -74,7 +74,7 @@ def new_run(now_ms: int, random_bits: int, above: str = "") -> str:
 
 
 def base64_characters(size_bytes: int) -> int:
-    """Return how many characters so many bytes take as base64, in which a server stores encoded columns."""
+    """Return the base64 length of this many bytes, in which a server stores encoded columns."""
     return 4 * -(-size_bytes // 3)
 
 

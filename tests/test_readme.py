@@ -13,10 +13,11 @@ from typer.testing import CliRunner
 
 from tests.worker.cli.conftest import new_topic
 from tests.worker.running import World, wait_until
+from worker.asking.question import Query
 from worker.cli.app import app
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
-from worker.query import Query, parse_query
+from worker.querying.forms import parse_query
 from worker.settings.service_tables import HttpTable
 from worker.settings.settings import load_settings
 from worker.settings.tables import KafkaTable

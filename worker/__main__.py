@@ -16,13 +16,18 @@ def main() -> None:
     from worker.cli.app import run_app  # noqa: PLC0415 - as said, like the others
     from worker.cli.exits import exit_at_once  # noqa: PLC0415
     from worker.runtime.logs import non_blocking_stderr  # noqa: PLC0415
-    from worker.runtime.stage import Stage  # noqa: PLC0415
 
     sys.stderr = non_blocking_stderr()
     exit_code = run_app()
-    if exit_code == DRAIN_TIMEOUT or any(isinstance(thread, Stage) for thread in threading.enumerate()):
+    if exit_code == DRAIN_TIMEOUT or _stage_runs():
         exit_at_once(exit_code)  # a stage still runs, or the drain deadline has passed: do not wait for threads
     sys.exit(exit_code)
+
+
+def _stage_runs() -> bool:
+    """Whether a stage still runs; where its module was never loaded, none does."""
+    stages = sys.modules.get("worker.runtime.stage")
+    return stages is not None and any(isinstance(thread, stages.Stage) for thread in threading.enumerate())
 
 
 if __name__ == "__main__":

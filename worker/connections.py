@@ -17,7 +17,7 @@ from sinks.sink import Sink
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.space import EmbeddingSpace
-from worker.http.listening import Listening
+from worker.runtime.listening import Listening
 from worker.runtime.process import vectail_version
 from worker.runtime.stage import Crash
 from worker.runtime.tracing import TraceRules, Tracing, open_tracing

@@ -16,7 +16,7 @@ A query on its way from Kafka or HTTP to its reply:
     an error at any stage    FailedQuery → QueryReply                              answer
 
 All types are immutable. Records and receipts belong to `consumers`, lines, rows and blocks to `sinks`, requests and replies to
-`worker.query`.
+`worker.asking.requests`.
 """
 
 from typing import Literal, NamedTuple
@@ -28,8 +28,10 @@ from consumers.assignment import Claim, PartitionLedger
 from consumers.rejection import Rejection
 from sinks.block import Lines
 from sinks.lines import take_lines
+from worker.asking.question import Query
+from worker.asking.refusals import ErrorCode
+from worker.asking.requests import Requester
 from worker.embedding.model.vectors import TokenIds, Vector
-from worker.query import ErrorCode, Query, Requester
 
 Source = Literal["engine", "memory", "redis", "index"]
 """Where the vector of a new template came from: computed, or found in a cache level or in the index."""

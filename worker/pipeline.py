@@ -20,6 +20,7 @@ from consumers.ledger import Ledger
 from consumers.rejection import RejectedPiece, Rejection
 from sinks.build import BlockBounds
 from sinks.reading.reader import BlockReader
+from worker.asking.requests import QueryRequest
 from worker.connections import Connections
 from worker.embedding.batcher import Batcher
 from worker.embedding.cache.index_level import IndexLevel
@@ -42,7 +43,6 @@ from worker.indexing.schema_wait import SchemaWait
 from worker.indexing.store import Store
 from worker.indexing.topic_readers import RuleTally, new_topic_readers
 from worker.messages import Answerable, EncodedQuery, EncodedTemplate, KafkaRequest, LineBatch, StoreItem
-from worker.query import QueryRequest
 from worker.querying.answer import Answer
 from worker.querying.prepare_queries import PrepareQueries, QueryTally
 from worker.querying.query_text import new_query_encoder

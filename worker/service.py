@@ -24,6 +24,7 @@ from consumers.kafka.subscription import Subscription
 from consumers.poller import Poller, PollerSettings
 from consumers.source import SourceExpired
 from sinks.sink import SinkMismatch
+from worker.asking.requests import QueryRequest
 from worker.connections import Connections, query_source
 from worker.http.mcp_endpoint import McpSources
 from worker.observability.doctor_document import doctor_document
@@ -37,7 +38,6 @@ from worker.observability.samples import samples
 from worker.observability.status import Status
 from worker.observability.status_document import worker_name
 from worker.pipeline import Pipeline, StageGroup
-from worker.query import QueryRequest
 from worker.runtime.limits import LimitReached
 from worker.runtime.logs import inform
 from worker.runtime.process import CRASHED, DRAIN_TIMEOUT, DRAINED, collect_garbage_rarely

@@ -77,7 +77,7 @@ class Turns:
 
     @contextmanager
     def flush(self) -> Iterator[None]:
-        """Keep readers out as well; to be entered by who holds the writer's turn."""
+        """Keep readers out as well; call only while holding the write lock."""
         with self._changed:
             self._flushing = True
             self._changed.wait_for(lambda: self._readers == 0)

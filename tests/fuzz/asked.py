@@ -6,17 +6,20 @@ import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import Any, get_args
+from typing import Any
 
 from consumers.text.families import family_of
 from sinks.line import Line
 from sinks.row import template_id
 from tests.worker.http.serving import WAIT_S, Serving, is_cut_off, receive, reply_to
 from tests.world import index_of, line, open_sink, template, unit
+from worker.asking.question import Query
+from worker.asking.refusals import BadQuery, QueryReply
+from worker.asking.requests import QueryRequest, Requester
 from worker.http.mcp_endpoint import McpSources
 from worker.messages import ReadyQuery
-from worker.query import BadQuery, Form, Query, QueryReply, QueryRequest, Requester, parse_query
 from worker.querying.answer import Answer
+from worker.querying.forms import FORMS, parse_query
 from worker.querying.words import words_of
 from worker.settings.settings import Settings
 
@@ -77,7 +80,7 @@ def check_answer(given: bytes) -> None:
     """
     is_drawn = bool(given) and given[0] % 2 == 1
     value = json.dumps(drawn_question(random.Random(given))).encode() if is_drawn else given
-    for form in get_args(Form):
+    for form in FORMS:
         _parsed(value, form)  # as from HTTP
     query = _parsed(value)
     if query is None:
@@ -131,7 +134,7 @@ def passes(hit: Mapping[str, Any], query: Query) -> bool:
     )
 
 
-def _parsed(value: bytes, form: Form | None = None) -> Query | None:
+def _parsed(value: bytes, form: str | None = None) -> Query | None:
     try:
         return parse_query(value, form)
     except BadQuery as refused:

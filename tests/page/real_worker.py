@@ -16,7 +16,7 @@ from tests.log_topics import log_topics
 from tests.page.hostile import TEXTS
 from tests.services.proxy import kafka_proxy
 from worker.cli.run import BackgroundService, load_or_fail, open_service
-from worker.http.listening import listen
+from worker.runtime.listening import listen
 from worker.settings.service_tables import HttpTable, StatusTable
 from worker.settings.settings import Settings
 from worker.settings.tables import IndexTable, KafkaTable

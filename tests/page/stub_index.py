@@ -19,8 +19,9 @@ from sinks.sink import TemplateHit
 from tests.fakes.sink import FakeSink
 from tests.page.stub_lines import NAMED
 from tests.world import block, template
+from worker.asking.question import Query
+from worker.asking.requests import Requester
 from worker.messages import ReadyQuery
-from worker.query import Query, Requester
 from worker.querying.answer import Answer
 from worker.querying.words import words_of
 

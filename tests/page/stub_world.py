@@ -15,10 +15,13 @@ from sinks.line import Line
 from tests.page import stub_documents
 from tests.page.stub_index import StubIndex
 from tests.page.stub_lines import KINDS, Kind, line_of, shop_lines
-from worker.http.listening import listen
+from worker.asking.question import Query
+from worker.asking.refusals import BadQuery, ErrorCode, error_reply
+from worker.asking.requests import QueryRequest
 from worker.http.responses import HttpError, retry_after
 from worker.http.server import HttpServer
-from worker.query import BadQuery, ErrorCode, Query, QueryRequest, error_reply, parse_query
+from worker.querying.forms import parse_query
+from worker.runtime.listening import listen
 from worker.settings.service_tables import HttpTable
 
 CLOSE_S = 20.0

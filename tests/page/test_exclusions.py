@@ -12,7 +12,7 @@ from tests.page.stub_lines import DISK, KINDS, PAYMENT, REQUEST, masked
 from tests.page.stub_world import StubWorld
 from tests.page.test_page_modules import call
 from tests.page.watched import Watched
-from worker.query import parse_query
+from worker.querying.forms import parse_query
 
 pytestmark = pytest.mark.process
 

@@ -9,7 +9,7 @@ import pytest
 from tests.page.hostile import TEXTS
 from tests.page.stub_world import StubWorld
 from tests.page.watched import Watched
-from worker.query import parse_query
+from worker.querying.forms import parse_query
 
 pytestmark = pytest.mark.process
 

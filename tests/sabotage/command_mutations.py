@@ -53,10 +53,10 @@ COMMAND_MUTATIONS: Changes = {
         "return max(child_exit_code, DRAINED)",
         "worker/cli/test_workers.py::one_that_is_killed_ends_the_others",
     ),
-    "worker/cli/options.py: --since 1h means the last 3.6 seconds": (
-        "round(float(ago[1]) * _SECONDS[ago[2]] * 1000)",
-        "round(float(ago[1]) * _SECONDS[ago[2]])",
-        "worker/cli/test_options.py::a_span_is_counted_back_from_now",
+    "worker/asking/moments.py: --since 1h means the last 3.6 seconds": (
+        "round(float(span[1]) * _SECONDS[span[2]] * 1000)",
+        "round(float(span[1]) * _SECONDS[span[2]])",
+        "worker/asking/test_moments.py::a_span_is_counted_back_from_now",
     ),
     "worker/cli/feed.py: lines that were fed and not acknowledged are left out of what is said to be missing": (
         "left = fed.sent - fed.acknowledged + session.pending_letters",
@@ -68,10 +68,10 @@ COMMAND_MUTATIONS: Changes = {
         "if text.isprintable():",
         "worker/cli/test_suggest_masks.py::a_string_reads_back_as_it_was",
     ),
-    "worker/cli/exclusions.py: --not-level excludes services, and --not-service levels": (
-        '"not_service": list(self.services),\n            "not_level": list(self.levels),\n',
-        '"not_service": list(self.levels),\n            "not_level": list(self.services),\n',
-        "worker/cli/test_exclusions.py::every_verb_passes_them_on",
+    "worker/cli/filter_options.py: what is to be excluded is wanted": (
+        "            filters[name] = as_text(value)",
+        "            filters[name.removeprefix(EXCLUDES)] = as_text(value)",
+        "worker/cli/test_question.py::every_verb_passes_every_filter_on",
     ),
     "worker/cli/output.py: without a terminal, every question counts as answered with yes": (
         "    if not (sys.stdin.isatty() and sys.stdout.isatty()):\n        return False\n",

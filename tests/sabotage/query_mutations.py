@@ -84,8 +84,8 @@ QUERY_MUTATIONS: Changes = {
         "worker/querying/test_compare.py::few_lines_more_or_less_are_noise",
     ),
     "worker/http/responses.py: an index that is away is told as a fault of the worker": (
-        '"unavailable": 503}',
-        '"unavailable": 500}',
+        '"unavailable": 503,',
+        '"unavailable": 500,',
         "worker/http/test_search.py::an_error_of_the_pipeline_has_its_status_and_stays_as_it_is",
     ),
     "worker/http/sign_in.py: a sign-in never ends": (
@@ -188,7 +188,7 @@ QUERY_MUTATIONS: Changes = {
         "        return [EmbeddingFailed(reason)]",
         "worker/embedding/test_guarded_engine.py::nobody_is_blamed_while_the_golden_texts_fail_too",
     ),
-    "worker/querying/form_answers.py: a query that nobody waits for is searched for to its end": (
+    "worker/querying/answer.py: a query that nobody waits for is searched for to its end": (
         "self._clock() >= stop_s or ready.requester.is_gone()",
         "self._clock() >= stop_s",
         "worker/querying/test_answer.py::a_query_that_nobody_waits_for_is_not_searched_for",

@@ -28,6 +28,7 @@ from tests.fakes.sink import FakeSink
 from tests.fakes.watched_lock import WatchedLock
 from tests.worker.chain_values import LATE_MS, LOGS, golden_of, record, texts_of
 from tests.worker.letters import Letters as Letters  # noqa: PLC0414 - tests take it from here
+from worker.asking.requests import CORRELATION_HEADER, REPLY_TOPIC_HEADER
 from worker.embedding.batcher import Batcher
 from worker.embedding.cache.index_level import IndexLevel
 from worker.embedding.cache.levels import Levels
@@ -49,7 +50,6 @@ from worker.indexing.sampling import Sampler
 from worker.indexing.store import Store
 from worker.indexing.topic_readers import RuleTally, TopicReader
 from worker.messages import Answerable, EncodedQuery, EncodedTemplate, KafkaRequest, LineBatch, StoreItem
-from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER
 from worker.querying.answer import Answer
 from worker.querying.prepare_queries import PrepareQueries
 from worker.querying.query_text import QueryEncoder

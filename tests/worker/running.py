@@ -29,7 +29,7 @@ from worker.embedding.loaded import LoadedModel, space_of
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
-from worker.http.listening import Listening
+from worker.runtime.listening import Listening
 from worker.runtime.stage import Crash, Stage
 from worker.service import Service
 from worker.settings.service_tables import LimitTable

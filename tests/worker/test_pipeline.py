@@ -14,11 +14,11 @@ from sinks.sink import SinkBusy
 from tests.worker.chain import QUERIES
 from tests.worker.chain_values import record
 from tests.worker.running import WAIT_S, World, wait_until
+from worker.asking.requests import REPLY_TOPIC_HEADER
 from worker.connections import Connections
 from worker.embedding.model.space import Digester
 from worker.messages import EmbeddedTemplate, EncodedQuery, EncodedTemplate, FailedQuery, ReadyQuery
 from worker.pipeline import Pipeline
-from worker.query import REPLY_TOPIC_HEADER
 from worker.runtime.stage import Abandoned
 from worker.settings.service_tables import QueryTable
 from worker.settings.settings import Settings

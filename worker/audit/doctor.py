@@ -11,11 +11,10 @@ group is not looked at.
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
-from worker.http.responses import HttpError
+from worker.asking.refusals import BadQuery
 from worker.runtime.logs import without_secrets
 from worker.runtime.stage import Stage
 
@@ -126,11 +125,11 @@ class Examiner:
         self._last: tuple[float, Report] | None = None
 
     def document(self, parameters: Mapping[str, str]) -> Mapping[str, Any]:
-        """Return the report; `group=NAME` looks at that group alone. Raises HttpError for a name that is no group's."""
+        """Return the report; `group=NAME` looks at that group alone. Raises BadQuery for a name that is no group's."""
         wanted = parameters.get("group")
         if wanted is not None:
             if wanted not in CHECKS:
-                raise HttpError(HTTPStatus.BAD_REQUEST, "bad_query", f"the groups are {', '.join(CHECKS)}", field="group")
+                raise BadQuery("group", f"the groups are {', '.join(CHECKS)}")
             return examine([look for look in self._looks if look.group == wanted]).document()
         with self._turn:
             if self._last is None or self._clock() - self._last[0] > _CACHE_S:

@@ -98,7 +98,7 @@ def judge_version(wire: WireFacts | None, protocol_version: str, librdkafka: str
         return _check("version", "ok", f"{ours}; the broker does not say which release it is")
     numbers = tuple(int(part) for part in release.partition(" ")[0].split(".") if part.isdecimal())
     if not numbers or numbers < _OLDEST_RELEASE:
-        return _check("version", "problem", f"Kafka {release}, {ours}", "update the brokers to 3.0 or newer: nothing older was tried")
+        return _check("version", "problem", f"Kafka {release}, {ours}", "upgrade to Kafka 3.0 or later; older brokers are untested")
     return _check("version", "ok", f"Kafka {release}, {ours}")
 
 

@@ -10,6 +10,7 @@ from consumers.source import KafkaRefused
 from sinks.milvus.lite import names_server
 from sinks.milvus.settings import VectorSpace
 from sinks.sink import Sink, SinkMismatch
+from worker.asking.requests import QueryRequest
 from worker.audit.doctor import Check, Look
 from worker.audit.doctor_broker import Broker
 from worker.audit.doctor_kafka import existing_of, look_at_kafka
@@ -24,7 +25,6 @@ from worker.audit.doctor_worker import ask_worker
 from worker.connections import open_registry, vector_space
 from worker.embedding.loaded import model_of, space_of
 from worker.groups.offsets import consumer_group
-from worker.query import QueryRequest
 from worker.runtime.kafka_admin import BrokerAway
 from worker.settings.settings import Settings
 

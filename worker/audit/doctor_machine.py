@@ -119,7 +119,7 @@ def judge_instructions(machine: str, cpuinfo: str) -> Check:
     best = [name for name, flag in (("AVX-512", "avx512f"), ("AVX2", "avx2"), ("AVX", "avx")) if flag in flags]
     if "avx2" not in flags:
         found = f"{best[0] if best else 'no AVX'}: the engine is several times slower without AVX2, and vLLM does not run"
-        return _check("instructions", "warning", found, "use a processor with AVX2, or one that the virtual machine does not hide it of")
+        return _check("instructions", "warning", found, "use a CPU with AVX2, or expose AVX2 to the VM")
     return _check("instructions", "ok", best[0])
 
 

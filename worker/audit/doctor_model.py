@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
+from worker.asking.refusals import QueryReply
+from worker.asking.requests import QueryRequest, Requester
 from worker.audit.doctor import Check
 from worker.audit.doctor_words import rate_of, seconds_of
 from worker.audit.doctor_worker import ask_worker, checks_of
@@ -28,7 +30,6 @@ from worker.embedding.model.released import check_released
 from worker.embedding.model.vectors import TokenIds
 from worker.embedding.parity_sample import SAMPLE, TokenDifference
 from worker.embedding.tokenizer import Tokenizer
-from worker.query import QueryReply, QueryRequest, Requester
 from worker.settings.settings import Settings
 
 _MEASURE_S: Final = 1.0
@@ -223,7 +224,7 @@ def _look_at_loaded(settings: Settings, model: PreparedModel, load: Callable[[],
         started_s = time.monotonic()
         engine = open_engine(settings.engine, model, dim)
     except ModelError as error:
-        yield _check("engine", "problem", str(error), "change engine.name, or mend what this line says")
+        yield _check("engine", "problem", str(error), "change engine.name or fix the error above")
         return
     try:
         cosine = worst_cosine(engine, golden)

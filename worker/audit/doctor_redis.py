@@ -58,7 +58,7 @@ def judge_redis(table: RedisTable, address: RedisAddress, info: Info, times_s: S
     yield judge_latency(median(times_s), table.read_budget_s)
     yield judge_signature(address, is_signed=bool(table.secret.get_secret_value()))
     if not info:
-        yield _check("version", "ok", "the server does not say what it is (INFO is not allowed): nothing more can be seen")
+        yield _check("version", "ok", "INFO is not permitted; skipping further checks")
         return
     yield judge_version(info)
     yield judge_eviction(info)
@@ -89,7 +89,7 @@ def judge_eviction(info: Info) -> Check:
     if policy.startswith("volatile-"):
         return _check("eviction", "ok", f"{found}: ours all expire, so they make room; keys of others that never expire do not")
     if policy == "allkeys-random":
-        return _check("eviction", "warning", f"{found}: it removes what is needed as soon as what is not", "set allkeys-lfu")
+        return _check("eviction", "warning", f"{found}: it evicts hot keys as readily as cold ones", "set allkeys-lfu")
     return _check("eviction", "ok", found)
 
 
@@ -112,7 +112,7 @@ def judge_latency(seconds: float, budget_s: float) -> Check:
         change = "bring it nearer, or raise redis.read_budget_s: answers come too late to be used"
         return _check("latency", "problem", found, change)
     if seconds > budget_s / 2:
-        return _check("latency", "warning", found, "bring it nearer, or raise redis.read_budget_s: some answers come too late")
+        return _check("latency", "warning", found, "reduce the latency or raise redis.read_budget_s; some reads time out")
     return _check("latency", "ok", found)
 
 

@@ -95,9 +95,9 @@ def demo_verb(
     start = begin_demo(files or (), config, engine_flags(engine), screen, serve=serve)
 
     from worker.cli.demo import DemoOptions, demo  # takes seconds to import
-    from worker.cli.search import checked_text
+    from worker.cli.question import checked_text
 
-    queries = tuple(checked_text(text) for text in query or ())
+    queries = tuple(map(checked_text, query or ()))
     stop = Event()
     stop_on_signals(stop.set)
     options = DemoOptions(files=tuple(files or ()), queries=queries, data=data, k=k, serve=serve, engine=engine, config=config)

@@ -23,7 +23,7 @@ from worker.cli.demo_start import DemoStart, begin_demo, choose_engine, engine_f
 from worker.cli.exits import user_error
 from worker.cli.options import Flags, worker_settings_or_fail
 from worker.cli.query_client import QueryClient
-from worker.cli.question import SearchQuestion
+from worker.cli.question import checked
 from worker.cli.run import BackgroundService, load_or_fail, open_service
 from worker.cli.screen import Screen
 from worker.cli.search import ask
@@ -168,7 +168,7 @@ def _feed_and_ask(
     index_lines(options.files or options.synthetic_lines, settings, background, fed, screen)
     seconds = time.monotonic() - started_s
     queries = options.queries or (() if options.files else EXAMPLE_QUERIES)
-    answers = [ask(client, SearchQuestion(text=text, k=options.k), timeout_s=_ANSWER_S) for text in queries]
+    answers = [ask(client, checked(text=text, k=options.k), timeout_s=_ANSWER_S) for text in queries]
     result = {**_figures(background.service, fed), "seconds": round(seconds, 3), "queries": answers}
     show_demo(screen, result)
     return result

@@ -11,7 +11,7 @@ from producers.lines import STDIN, FileUnreadable, check_files
 from worker.cli.exits import user_error
 from worker.cli.options import Flags, worker_settings_or_fail
 from worker.cli.screen import Screen
-from worker.http.listening import HttpRefused, Listening, listen
+from worker.runtime.listening import HttpRefused, Listening, listen
 from worker.settings.settings import Settings
 
 EngineName = Literal["vllm", "llama"]

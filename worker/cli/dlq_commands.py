@@ -122,7 +122,7 @@ def _letter_filter(which: tuple[str, ...], reason: str | None, since: str, topic
 
     from worker.audit.letter_filter import LetterFilter
     from worker.cli.dlq import read_selector
-    from worker.cli.options import since_ms
+    from worker.cli.filter_options import begin_ms
 
-    begin_ms = since_ms(since, now_ms=round(time() * 1000))
-    return LetterFilter(selectors=tuple(map(read_selector, which)), reason=reason, topic=topic, since_ms=begin_ms, patience_s=patience_s)
+    begin = begin_ms(since, now_ms=round(time() * 1000))
+    return LetterFilter(selectors=tuple(map(read_selector, which)), reason=reason, topic=topic, since_ms=begin, patience_s=patience_s)

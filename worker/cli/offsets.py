@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from consumers.record import Partition
 from consumers.source import KafkaRefused
+from worker.asking.moments import moment_ms
 from worker.audit.event_starts import IndexNotAsked, find_event_starts
-from worker.cli.exits import CommandFailed, failure, user_error
+from worker.cli.exits import failure, user_error
 from worker.cli.offsets_screen import show_moves, show_positions
-from worker.cli.options import since_ms
 from worker.cli.output import is_confirmed
 from worker.cli.screen import Screen
 from worker.groups.kafka import ANSWER_S, KafkaPositions
@@ -86,14 +86,11 @@ def read_target(text: str, *, option: str) -> Target:
     if word.isascii() and word.isdecimal():
         return Target("offset", int(word))
     try:
-        begin_ms = since_ms(word, now_ms=round(time() * 1000))
-    except CommandFailed:
-        begin_ms = None
-    if begin_ms is None:
+        return Target("time", max(moment_ms(word, round(time() * 1000)), 0))
+    except ValueError:
         raise user_error(
             f"{option} {text!r}: give earliest, latest, an offset, a span such as 90s or 1h, or a time such as 2026-01-31T12:00"
-        )
-    return Target("time", max(begin_ms, 0))
+        ) from None
 
 
 def show_offsets(settings: Settings, screen: Screen, *, queries: bool) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """Options that several verbs share, how their values are read, and the settings that result from file, environment and options."""
 
-import re
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -40,9 +38,6 @@ _VERB_ORDER = (
     *("demo", "run", "peek", "feed", "search", "lag", "offsets", "dlq", "verify", "compact", "templates", "counts", "masks", "doctor"),
     *("estimate", "mcp", "topics", "config", "model", "version"),
 )
-_AGO = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
-_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-_EARLIEST_MS = -(1 << 62)
 
 
 class OrderedVerbs(TyperGroup):
@@ -83,28 +78,3 @@ def worker_settings_or_fail(config: Path | None, flags: Flags | None = None) -> 
 def kafka_flags(bootstrap_servers: str | None) -> Flags:
     """Return the setting that `--bootstrap-servers` overrides."""
     return {"kafka": {} if bootstrap_servers is None else {"bootstrap_servers": bootstrap_servers}}
-
-
-def since_ms(text: str, *, now_ms: int) -> int | None:
-    """Return the first wanted millisecond since 1970, None for `all`.
-
-    `text` is a span before now (`90s`, `15m`, `1h`, `7d`, `2w`), a date or time (UTC unless it says otherwise), or `all`. Raises
-    CommandFailed for anything else.
-    """
-    return None if text == "all" else _moment_ms(text, now_ms, "--since", "a time such as 2026-01-31T12:00, or all")
-
-
-def until_ms(text: str, *, now_ms: int) -> int:
-    """Return the first millisecond since 1970 that is no longer wanted; reads what `since_ms` reads, except `all`."""
-    return _moment_ms(text, now_ms, "--until", "or a time such as 2026-01-31T12:00")
-
-
-def _moment_ms(text: str, now_ms: int, option: str, or_else: str) -> int:
-    ago = _AGO.fullmatch(text.strip())
-    if ago is not None:
-        return max(now_ms - round(float(ago[1]) * _SECONDS[ago[2]] * 1000), _EARLIEST_MS)
-    try:
-        moment = datetime.fromisoformat(text.strip())
-    except ValueError:
-        raise user_error(f"{option} {text!r}: give a span such as 90s, 15m, 1h or 7d, {or_else}") from None
-    return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)

@@ -14,7 +14,7 @@ from typing import Any
 from consumers.groupless.reader import RangeUnreadable, TopicUnknown
 from consumers.groupless.replies import ReplyReader
 from producers.kafka import KafkaProducer, ProducerBroken, QueueFull
-from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER
+from worker.asking.requests import CORRELATION_HEADER, REPLY_TOPIC_HEADER
 from worker.settings.tables import KafkaTable
 
 _CONNECTION_ERROR = re.compile(r"Kafka: \S+: (.*); trying again")

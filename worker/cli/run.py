@@ -13,9 +13,9 @@ from worker.embedding.loaded import LoadedModel, load_model
 from worker.embedding.model.errors import ModelError
 from worker.groups.kafka import KafkaPositions
 from worker.groups.offsets import Target
-from worker.http.listening import HttpRefused, Listening, listen
 from worker.runtime.dead_letter_topic import warn_of_expiry
 from worker.runtime.kafka_admin import BrokerAway, KafkaAdmin
+from worker.runtime.listening import HttpRefused, Listening, listen
 from worker.runtime.logs import configure_logs, inform, rate_limited_log, report_crash
 from worker.runtime.process import CRASHED, DRAIN_TIMEOUT, DRAINED, USER_ERROR
 from worker.runtime.stage import Stage

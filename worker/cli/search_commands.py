@@ -1,36 +1,18 @@
-"""`vectail search`, `templates` and `counts`: questions to a running worker. Options and help; each has its work in a file of its name."""
+"""`vectail search`, `templates` and `counts`: questions to a running worker. `takes_filters` adds the options of the filters."""
 
 from typing import Annotated, Literal
 
 import typer
 
-from worker.cli.exclusions import (
-    NotFamilyOption,
-    NotFieldOption,
-    NotLevelOption,
-    NotServiceOption,
-    NotTemplateOption,
-    NotTopicOption,
-    read_exclusions,
-)
 from worker.cli.exits import user_error
-from worker.cli.filter_values import as_text, read_families, read_fields, read_templates
-from worker.cli.options import (
-    TYPER_SETTINGS,
-    BootstrapOption,
-    ConfigOption,
-    JsonOption,
-    kafka_flags,
-    settings_or_fail,
-    since_ms,
-    until_ms,
-)
+from worker.cli.filter_options import Given, as_text, takes_filters
+from worker.cli.options import TYPER_SETTINGS, BootstrapOption, ConfigOption, JsonOption, kafka_flags, settings_or_fail
 from worker.cli.output import print_json
 from worker.cli.suggest_commands import SuggestOption, print_suggestions
 
 search_app = typer.Typer(**TYPER_SETTINGS)
 
-
+_SINCE_COUNTED = "Count the lines of the last 90s, 15m, 1h, 7d, since a time, or all."
 ModeOption = Annotated[
     Literal["dense", "words", "hybrid"] | None,
     typer.Option(help="Search by meaning, by words, or by both. Default: both; by words if TEXT is just an id."),
@@ -39,22 +21,7 @@ ResultOption = Annotated[
     Literal["lines", "templates"] | None,
     typer.Option("--as", help="Show lines, or families of templates with their counts. Default: lines."),
 ]
-UntilOption = Annotated[str | None, typer.Option(help="Only lines older than 90s, 15m, 1h, 7d, or from before a time.", metavar="WHEN")]
-ServiceOption = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only lines of this service; may be repeated.")]
-LevelOption = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only lines of this level; may be repeated.")]
-TopicOption = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only lines of this topic; may be repeated.")]
-TemplateOption = Annotated[
-    list[str] | None, typer.Option(metavar="ID", help="Only lines of this template, named by its id; may be repeated.")
-]
-FamilyOption = Annotated[
-    list[str] | None, typer.Option(metavar="ID", help="Only lines of this family of templates, named by its id; may be repeated.")
-]
 ExpandOption = Annotated[bool, typer.Option("--expand", help="List templates one by one, not as families.")]
-FieldOption = Annotated[
-    list[str] | None,
-    typer.Option("--field", metavar="NAME=VALUE", help="Only lines with this value of a kept field; may be repeated."),
-]
-TraceOption = Annotated[str | None, typer.Option("--trace-id", metavar="ID", help="Only lines of this trace.")]
 TimeoutOption = Annotated[float, typer.Option(help="Seconds to wait for an answer.", min=0.1, max=600, metavar="N")]
 AroundOption = Annotated[
     str | None,
@@ -67,6 +34,7 @@ NeighboursOption = Annotated[
 
 
 @search_app.command("search")
+@takes_filters(since_help="Only lines of the last 90s, 15m, 1h, 7d, or since a time.")
 def search_verb(
     text: Annotated[list[str] | None, typer.Argument(help="What to look for, in your own words.", metavar="TEXT")] = None,
     *,
@@ -82,21 +50,7 @@ def search_verb(
         typer.Option(help="At most this many lines per family. Default: as many as per template.", min=1, max=100, metavar="N"),
     ] = None,
     expand: ExpandOption = False,
-    since: Annotated[str | None, typer.Option(help="Only lines of the last 90s, 15m, 1h, 7d, or since a time.", metavar="WHEN")] = None,
-    until: UntilOption = None,
-    service: ServiceOption = None,
-    level: LevelOption = None,
-    topic: TopicOption = None,
-    template: TemplateOption = None,
-    family: FamilyOption = None,
-    field: FieldOption = None,
-    trace_id: TraceOption = None,
-    not_service: NotServiceOption = None,
-    not_level: NotLevelOption = None,
-    not_topic: NotTopicOption = None,
-    not_template: NotTemplateOption = None,
-    not_family: NotFamilyOption = None,
-    not_field: NotFieldOption = None,
+    filters: Given,
     around: AroundOption = None,
     neighbours: NeighboursOption = None,
     timeout: TimeoutOption = 15.0,
@@ -110,67 +64,32 @@ def search_verb(
     family: templates that differ in little more than names and numbers. --around asks no question: it shows the lines before and after a
     hit, as `grep -C` does. --template or --family without TEXT shows the newest lines.
     """
-    from time import time
-
-    from worker.cli.question import SearchQuestion, read_coordinates
+    from worker.cli.question import around_of, checked, checked_text
     from worker.cli.screen import Screen
-    from worker.cli.search import checked_text, search_once
-    from worker.cli.search_screen import show_around, show_hits, show_templates_like
+    from worker.cli.search import ask_once
+    from worker.cli.search_screen import show_answer
 
-    now_ms = round(time() * 1000)
-    question = SearchQuestion(
-        text=checked_text(" ".join(text)) if text else None,
-        around=None if around is None else read_coordinates(around),
-        neighbours=neighbours,
-        k=k,
-        mode=mode,
-        form=form,
-        per_template=per_template,
-        per_family=per_family,
-        expand=expand or None,
-        since_ms=None if since is None else since_ms(since, now_ms=now_ms),
-        until_ms=None if until is None else until_ms(until, now_ms=now_ms),
-        services=tuple(map(as_text, service or ())),
-        levels=tuple(map(as_text, level or ())),
-        topics=tuple(map(as_text, topic or ())),
-        templates=read_templates(template or ()),
-        families=read_families(family or ()),
-        fields=read_fields([as_text(one) for one in field or ()]),
-        trace_id=None if trace_id is None else as_text(trace_id),
-        excluded=read_exclusions(not_service, not_level, not_topic, not_family, not_field, not_template),
-    ).checked()
-    settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
-    answer = search_once(settings.kafka, question, timeout_s=timeout)
+    words = checked_text(" ".join(text)) if text else None
+    limits = {"k": k, "per_template": per_template, "per_family": per_family, "expand": expand}
+    place = around_of(around, neighbours)
+    request = checked(text=words, mode=mode, as_=form, **limits, filters=filters, around=place)
+    answer = ask_once(settings_or_fail(config, kafka_flags(bootstrap_servers)).kafka, request, timeout_s=timeout)
     if as_json:
         print_json(answer)
-    elif question.around is not None:
-        show_around(Screen(), answer)
-    elif question.form == "templates":
-        show_templates_like(Screen(), answer, advice=question.advice())
     else:
-        show_hits(Screen(), answer, advice=question.advice(), offers_neighbours=True)
+        show_answer(Screen(), request, answer)
 
 
 @search_app.command("templates")
+@takes_filters(since="1h", since_help=_SINCE_COUNTED)
 def templates_verb(
     *,
     like: Annotated[
         str | None, typer.Option(help="Show the templates whose meaning is nearest to this, nearest first.", metavar="TEXT")
     ] = None,
-    since: Annotated[str, typer.Option(help="Count the lines of the last 90s, 15m, 1h, 7d, since a time, or all.", metavar="WHEN")] = "1h",
     k: Annotated[int, typer.Option("-k", help="How many families, or templates.", min=1, max=1000, metavar="N")] = 20,
     expand: ExpandOption = False,
-    until: UntilOption = None,
-    service: ServiceOption = None,
-    level: LevelOption = None,
-    topic: TopicOption = None,
-    family: FamilyOption = None,
-    field: FieldOption = None,
-    not_service: NotServiceOption = None,
-    not_level: NotLevelOption = None,
-    not_topic: NotTopicOption = None,
-    not_family: NotFamilyOption = None,
-    not_field: NotFieldOption = None,
+    filters: Given,
     timeout: TimeoutOption = 60.0,
     direct: Annotated[
         bool, typer.Option("--direct", help="Read the index on a Milvus server directly; needs no worker and no Kafka.")
@@ -186,40 +105,20 @@ def templates_verb(
     worker, over Kafka. `--family ID --expand` lists the templates of one family.
     """
     if suggest is not None:
-        if like is not None or until or service or level or topic or family or field or expand or direct:
+        if like is not None or expand or direct or filters.keys() - {"since_ms"}:
             raise user_error("--suggest reads a file or a topic, not the index: leave out --like, --expand, --direct and the filters")
-        if not_service or not_level or not_topic or not_family or not_field:
-            raise user_error("--suggest reads a file or a topic, not the index: leave out what excludes lines")
         print_suggestions(settings_or_fail(config, kafka_flags(bootstrap_servers)), suggest, top=k, as_json=as_json)
         return
-    from time import time
-
-    from worker.cli.question import check_span
+    from worker.cli.question import checked, checked_text
     from worker.cli.screen import Screen
-    from worker.cli.search import checked_text
+    from worker.cli.search import ask_once
     from worker.cli.search_screen import show_templates
-    from worker.cli.templates import TemplatesOptions, list_templates
+    from worker.cli.templates import read_directly
 
-    now_ms = round(time() * 1000)
     text = None if like is None else checked_text(like)
+    request = checked(text=text, mode=text and "dense", as_="templates", k=k, expand=expand, filters=filters)
     settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
-    options = TemplatesOptions(
-        like=text,
-        since_ms=since_ms(since, now_ms=now_ms),
-        k=k,
-        expand=expand,
-        until_ms=None if until is None else until_ms(until, now_ms=now_ms),
-        services=tuple(map(as_text, service or ())),
-        levels=tuple(map(as_text, level or ())),
-        topics=tuple(map(as_text, topic or ())),
-        families=read_families(family or ()),
-        fields=read_fields([as_text(one) for one in field or ()]),
-        excluded=read_exclusions(not_service, not_level, not_topic, not_family, not_field),
-        timeout_s=timeout,
-        direct=direct,
-    )
-    check_span(options.since_ms, options.until_ms)
-    answer = list_templates(settings, options)
+    answer = read_directly(settings, request, timeout) if direct else ask_once(settings.kafka, request, timeout_s=timeout)
     if as_json:
         print_json(answer)
     else:
@@ -227,6 +126,7 @@ def templates_verb(
 
 
 @search_app.command("counts")
+@takes_filters(since="1h", since_help=_SINCE_COUNTED)
 def counts_verb(
     text: Annotated[
         list[str] | None, typer.Argument(help="Count the templates that fit this best. Default: all lines.", metavar="TEXT")
@@ -244,21 +144,7 @@ def counts_verb(
     ] = None,
     top: Annotated[int | None, typer.Option(help="Only the largest groups, this many. Default: 20.", min=1, max=1000, metavar="N")] = None,
     mode: ModeOption = None,
-    since: Annotated[str, typer.Option(help="Count the lines of the last 90s, 15m, 1h, 7d, since a time, or all.", metavar="WHEN")] = "1h",
-    until: UntilOption = None,
-    service: ServiceOption = None,
-    level: LevelOption = None,
-    topic: TopicOption = None,
-    template: TemplateOption = None,
-    family: FamilyOption = None,
-    field: FieldOption = None,
-    trace_id: TraceOption = None,
-    not_service: NotServiceOption = None,
-    not_level: NotLevelOption = None,
-    not_topic: NotTopicOption = None,
-    not_template: NotTemplateOption = None,
-    not_family: NotFamilyOption = None,
-    not_field: NotFieldOption = None,
+    filters: Given,
     timeout: TimeoutOption = 60.0,
     bootstrap_servers: BootstrapOption = None,
     config: ConfigOption = None,
@@ -269,32 +155,15 @@ def counts_verb(
     By one or two of time, template, family, service, level, topic and the kept fields, or by the names of the fields. Asks a running
     worker, over Kafka. Counts are exact, or the answer says that it is incomplete.
     """
-    from time import time
-
-    from worker.cli.counts import CountsQuestion, count_once
     from worker.cli.counts_screen import show_counts
+    from worker.cli.question import checked, checked_text
     from worker.cli.screen import Screen
-    from worker.cli.search import checked_text
+    from worker.cli.search import ask_once
 
-    now_ms = round(time() * 1000)
-    question = CountsQuestion(
-        text=checked_text(" ".join(text)) if text else None,
-        by=tuple(map(as_text, by or ())),
-        buckets=buckets,
-        top=top,
-        mode=mode,
-        since_ms=since_ms(since, now_ms=now_ms),
-        until_ms=None if until is None else until_ms(until, now_ms=now_ms),
-        services=tuple(map(as_text, service or ())),
-        levels=tuple(map(as_text, level or ())),
-        topics=tuple(map(as_text, topic or ())),
-        templates=read_templates(template or ()),
-        families=read_families(family or ()),
-        fields=read_fields([as_text(one) for one in field or ()]),
-        trace_id=None if trace_id is None else as_text(trace_id),
-        excluded=read_exclusions(not_service, not_level, not_topic, not_family, not_field, not_template),
-    ).checked()
-    answer = count_once(settings_or_fail(config, kafka_flags(bootstrap_servers)).kafka, question, timeout_s=timeout)
+    words = checked_text(" ".join(text)) if text else None
+    groups = [as_text(one) for one in by or ()]
+    request = checked(text=words, as_="counts", by=groups, buckets=buckets, top=top, mode=mode, filters=filters)
+    answer = ask_once(settings_or_fail(config, kafka_flags(bootstrap_servers)).kafka, request, timeout_s=timeout)
     if as_json:
         print_json(answer)
     else:

@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from consumers.decode.kept_fields import WELL_KNOWN
+from worker.asking.places import RecordPlace
 from worker.cli.output import counted
+from worker.cli.question import advice_of
 from worker.cli.screen import Screen, StyledText, TableColumn, shown_text, shown_times
 from worker.querying.words import terms_of, words_of
 from worker.runtime.logs import printable
@@ -56,6 +58,16 @@ def show_demo(screen: Screen, result: Mapping[str, Any]) -> None:
         show_hits(screen, answer)
 
 
+def show_answer(screen: Screen, request: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
+    """Show the answer to `vectail search`, by what its request asked for."""
+    if "around" in request:
+        show_around(screen, answer, coordinates_of(request["around"]))
+    elif request.get("as") == "templates":
+        show_templates_like(screen, answer, advice=advice_of(request))
+    else:
+        show_hits(screen, answer, advice=advice_of(request), offers_neighbours=True)
+
+
 def show_hits(screen: Screen, answer: Mapping[str, Any], *, advice: str = "", offers_neighbours: bool = False) -> None:
     """Show the answer to a query (`text`, `mode`, `seconds`, `complete`, `hits`); `advice` is shown if there are no hits."""
     hits: Sequence[HitDocument] = answer["hits"]
@@ -76,10 +88,9 @@ def show_hits(screen: Screen, answer: Mapping[str, Any], *, advice: str = "", of
         screen.write((f"Lines around the first: vectail search --around {printable(coordinates_of(hits[0]))}", "dim"))
 
 
-def show_around(screen: Screen, answer: Mapping[str, Any]) -> None:
-    """Show the lines around one (`around`, `seconds`, `complete`, `hits`) in their order, with that one marked."""
+def show_around(screen: Screen, answer: Mapping[str, Any], place: str) -> None:
+    """Show the lines around a place (`seconds`, `complete`, `hits`) in their order, with the one there marked."""
     hits: Sequence[HitDocument] = answer["hits"]
-    place = answer["around"]
     day, times = shown_times([hit["time"] for hit in hits])
     _show_head(screen, f"around {place}", answer, day)
     marks = [">" if coordinates_of(hit) == place else "" for hit in hits]
@@ -130,8 +141,8 @@ def show_templates(
 
 
 def coordinates_of(hit: HitDocument) -> str:
-    """Return the coordinates of a hit's record, as `--around` reads them."""
-    return f"{hit['topic']}/{hit['partition']}@{hit['offset']}"
+    """Return the place of a hit's record, as `--around` reads it."""
+    return str(RecordPlace(hit["topic"], hit["partition"], hit["offset"]))
 
 
 def _show_head(screen: Screen, asked: str, answer: Mapping[str, Any], day: str) -> None:

@@ -6,12 +6,12 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from worker.asking.requests import is_late
 from worker.embedding.batcher import Batch
 from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.handoff import BatchHandoff
 from worker.embedding.model.vectors import Outcome
 from worker.messages import EncodedQuery, EncodedTemplate
-from worker.query import is_late
 
 EmbedBatch = Batch[EncodedQuery, EncodedTemplate]
 

@@ -24,6 +24,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from worker.asking.documents import Action, Document, Page
+from worker.asking.refusals import QueryReply, error_document
 from worker.http.documents import ACTION_S, DOCUMENT_S, LONGER_S, OneAtATime
 from worker.http.export_rows import CsvRows, NdjsonRows, Rows
 from worker.http.exporting import Export
@@ -34,21 +36,14 @@ from worker.http.page_files import INDEX, PageFile, read_page_files
 from worker.http.pending_queries import ClientGone, PendingQueries, unless_gone
 from worker.http.places import Places
 from worker.http.request_checks import check_length, check_site, check_type, too_long
-from worker.http.responses import (
-    BUSY_RETRY_S,
-    OUTAGE_RETRY_S,
-    Action,
-    Document,
-    HttpError,
-    Page,
-    as_json,
-    json_object,
-    status_of,
-)
+from worker.http.responses import BUSY_RETRY_S, OUTAGE_RETRY_S, HttpError, as_json, json_object, status_of
 from worker.http.sign_in import SignIn, cookie_of, set_cookie
 from worker.http.streams import Asking, StreamRules, with_values
 from worker.http.tailing import Tail
-from worker.query import Form, QueryReply, error_document
+from worker.querying.around import AROUND
+from worker.querying.form import Form
+from worker.querying.forms import FORMS
+from worker.querying.lines import LINES
 from worker.runtime.process import vectail_version
 
 _JSON = "application/json"
@@ -94,7 +89,7 @@ def new_app(queries: PendingQueries, rules: RequestRules, say: Callable[[str], N
     async def failed(_request: Request, error: Exception) -> Response:
         *_, where = traceback.extract_tb(error.__traceback__)
         say(f"http: a request failed and was answered 500: {type(error).__name__} at {Path(where.filename).name}:{where.lineno}")
-        return Response(error_document("internal", "a fault of the worker's own; its log says where"), 500, media_type=_JSON)
+        return Response(error_document("internal", "internal error; see the worker's log"), 500, media_type=_JSON)
 
     app = Starlette(
         routes=routes_of(queries, rules, answers),
@@ -127,15 +122,9 @@ class _Api:
 
     def routes(self, answers: Answers) -> Iterable[Route]:
         """Return the routes."""
-        forms: dict[str, Form | None] = {
-            "search": None,
-            "templates": "templates",
-            "counts": "counts",
-            "around": "lines",
-            "compare": "compare",
-        }
-        for name, form in forms.items():
-            yield _route(f"/api/{name}", self._query(form, needs_around=name == "around"), "POST")
+        for form in FORMS.values():
+            if form.path:
+                yield _route(form.path, self._query(form), "POST")
         yield _route("/api/export", self._export, "GET", "POST")
         yield _route("/api/tail", self._tail, "GET")
         for path, document in answers.documents.items():
@@ -146,15 +135,17 @@ class _Api:
         if answers.mcp is not None:
             yield _route("/mcp", self._mcp(McpEndpoint(self._queries, answers.mcp, max_body_bytes=self._rules.max_body_bytes)), "POST")
 
-    def _query(self, form: Form | None, *, needs_around: bool) -> Endpoint:
+    def _query(self, form: Form) -> Endpoint:
+        name = None if form is LINES else "lines" if form is AROUND else form.name  # a search may be of any form
+
         async def answer(request: Request) -> Response:
             self._check(request)
             self._check_body(request)
             async with self._answering.one():
                 body = await self._body(request)
-                if needs_around and "around" not in json_object(body):
+                if form is AROUND and "around" not in json_object(body):
                     raise HttpError(400, "bad_query", "Field required", field="around")
-                reply = await unless_gone(request.receive, self._queries.reply_to(body, form))
+                reply = await unless_gone(request.receive, self._queries.reply_to(body, name))
             return _as_reply(reply)
 
         return answer
@@ -257,7 +248,7 @@ class _Api:
         return _as_response({"signed_in": False}, {"Set-Cookie": _cookie("", request)})
 
     def _check(self, request: Request, *, writes: bool = False) -> None:
-        """Refuse whom we do not know, before anything else of the request is looked at. Raises HttpError."""
+        """Authenticate before reading anything else. Raises HttpError."""
         check_site(*_origin_of(request))
         self._sign_in.check(request.headers, writes=writes)
 
@@ -335,7 +326,7 @@ def _endpoint(page: Page) -> Endpoint:
     async def answer(request: Request) -> Response:
         async with one_at_a_time:
             found = await run_in_threadpool(page, request.headers.get("accept", ""))
-        return Response(found.body, found.status, media_type=found.content_type)
+        return Response(found.body, 200 if found.is_good else 503, media_type=found.content_type)
 
     return answer
 

@@ -9,7 +9,8 @@ import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from worker.http.responses import BUSY_RETRY_S, OUTAGE_RETRY_S, HttpError, retry_after
+from worker.asking.refusals import Refused
+from worker.http.responses import BUSY_RETRY_S, OUTAGE_RETRY_S, HttpError, http_error, retry_after
 from worker.runtime.stage import Stage
 
 DOCUMENT_S: Final = 10.0
@@ -35,7 +36,7 @@ class OneAtATime:
         self._waiting = 0
 
     async def ask(self, given: Mapping[str, Any]) -> Answer:
-        """Return what the function returns, and raise what it raises. Raises HttpError: too many ask, or it takes too long."""
+        """Return what the function returns. Raises HttpError: the function refuses, too many ask, or it takes too long."""
         if self._waiting >= MOST_WAITING:
             raise HttpError(429, "too_many", f"{MOST_WAITING} requests wait for this already", headers=retry_after(BUSY_RETRY_S))
         self._waiting += 1
@@ -43,6 +44,8 @@ class OneAtATime:
             async with asyncio.timeout(self._timeout_s):
                 await self._turn.acquire()
                 return await asyncio.shield(self._start(given))
+        except Refused as refused:
+            raise http_error(refused) from None
         except TimeoutError:
             reason = f"not answered within {self._timeout_s:g} s; what it asks may be away"
             raise HttpError(504, "expired", reason, headers=retry_after(OUTAGE_RETRY_S)) from None

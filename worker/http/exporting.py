@@ -11,9 +11,9 @@ import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from worker.asking.refusals import QueryReply
 from worker.http.export_rows import Reached, Rows
 from worker.http.streams import Asking, Ended, StreamRules, error_of, with_values
-from worker.query import QueryReply
 
 PIECE_BYTES = 64 * 1024
 MOST_STANDSTILLS = 3

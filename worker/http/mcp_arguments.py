@@ -3,17 +3,17 @@
 `worker.http.mcp_tools` reads calls with them. Times are ISO 8601 or spans before now; a query has them as milliseconds since 1970.
 """
 
-import re
-from datetime import UTC, datetime
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, create_model
+
+from worker.asking.filters import EXCLUDES, FILTERS, Of
+from worker.asking.moments import moment_ms, shown_time, since_ms
+from worker.asking.places import RecordPlace
 
 MOST_CHARACTERS: Final = 100_000
-_SPAN: Final = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
-_SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-_WHERE: Final = re.compile(r"([^/@]+)/(\d{1,9})@(\d{1,18})")
-_TIME: Final = "A span before now (90s, 15m, 1h, 7d) or an ISO 8601 time."
+_OF_SEARCH: Final = ("template", "not_template", "trace_id")
+_TIME: Final = "A span before now (15m, 7d) or ISO 8601."
 
 # A model reads every word of a schema: it does not say how long a time or a list may be.
 Moment = Annotated[str, Field(min_length=1, max_length=40), WithJsonSchema({"type": "string"})]
@@ -52,22 +52,11 @@ class Sized(BaseModel):
     )
 
 
-class Filtered(Sized):
-    """The arguments of tools that look at some of the lines."""
+class Windowed(Sized):
+    """The arguments of tools that look at a span of time."""
 
     since: Moment | None = Field(default=None, description=f"Only lines from then on. {_TIME} `all`: from the first line on.")
     until: Moment | None = Field(default=None, description=f"Only lines before then. {_TIME} Default: now.")
-    service: Names = Field(default=[], description="Only lines of these services.")
-    level: Names = Field(default=[], description="Only lines of these levels: TRACE, DEBUG, INFO, WARN, ERROR, FATAL.")
-    topic: Names = Field(default=[], description="Only lines of these topics.")
-    fields: Values = Field(
-        default={}, description='Only lines with these values of kept fields (a text, or a list of them): {"k8s.pod.name": "web-1"}.'
-    )
-    not_service: Names = Field(default=[], description="No lines of these services.")
-    not_level: Names = Field(default=[], description="No lines of these levels.")
-    not_topic: Names = Field(default=[], description="No lines of these topics.")
-    not_family: Names = Field(default=[], description="No lines of these families, named by their ids.")
-    not_fields: Values = Field(default={}, description="No lines with these values; lines without a field stay.")
 
     def window(self, now_ms: int) -> Window:
         """Return the span of time. Raises BadArgument."""
@@ -75,8 +64,35 @@ class Filtered(Sized):
 
     def filters(self, now_ms: int) -> dict[str, Any]:
         """Return the filters of a query. Raises BadArgument."""
-        names = ("service", "level", "topic", "fields", "not_service", "not_level", "not_topic", "not_family", "not_fields")
-        return {**self.window(now_ms).filters(), **{name: value for name in names if (value := getattr(self, name))}}
+        return {**self.window(now_ms).filters(), **{name: value for name in FILTERS if (value := getattr(self, name, None))}}
+
+
+def _filter_argument(name: str, of: Of) -> tuple[Any, Any]:
+    wanted = not name.startswith(EXCLUDES)
+    example = f" ({of.example})" if wanted and of.example else ""
+    lines = f"{'Only' if wanted else 'No'} lines {'with' if of.value == 'NAME=VALUE' else 'of'} these {of.many}{example}."
+    if name == "trace_id":
+        return str, Field(default="", max_length=256, description="Only lines of this trace.")
+    return (Values, Field(default={}, description=lines)) if of.value == "NAME=VALUE" else (Names, Field(default=[], description=lines))
+
+
+if TYPE_CHECKING:
+    Filtered = Windowed
+    FilteredByTemplates = Windowed
+else:
+    _ARGUMENTS = {name: _filter_argument(name, of) for name, of in FILTERS.items()}
+    Filtered = create_model(
+        "Filtered",
+        __base__=Windowed,
+        __doc__="The arguments of tools that look at some of the lines.",
+        **{name: argument for name, argument in _ARGUMENTS.items() if name not in _OF_SEARCH},
+    )
+    FilteredByTemplates = create_model(
+        "FilteredByTemplates",
+        __base__=Filtered,
+        __doc__="The same, with those that only a search needs.",
+        **{name: argument for name, argument in _ARGUMENTS.items() if name in _OF_SEARCH},
+    )
 
 
 class OverviewArguments(Filtered):
@@ -85,7 +101,7 @@ class OverviewArguments(Filtered):
     since: Moment | None = Field(default="1h", description=f"Only lines from then on. {_TIME} `all`: from the first line on.")
 
 
-class SearchArguments(Filtered):
+class SearchArguments(FilteredByTemplates):
     """Of `search`."""
 
     query: Question | None = Field(
@@ -93,20 +109,11 @@ class SearchArguments(Filtered):
         description="What to look for, in your own words; or an id (a request, an address), which is looked for in all lines."
         " Without it, and with family or template: their newest lines.",
     )
-    family: Names = Field(default=[], description="Only lines of these families, named by their ids.")
-    template: Names = Field(default=[], description="Only lines of these templates, named by their ids.")
-    not_template: Names = Field(default=[], description="No lines of these templates, named by their ids.")
-    trace_id: str | None = Field(default=None, max_length=256, description="Only lines of this trace.")
     mode: Literal["dense", "words", "hybrid"] | None = Field(
         default=None, description="Rank by meaning (dense), by words, or by both (hybrid). Default: hybrid; words for ids."
     )
     k: int = Field(default=10, ge=1, le=1_000, description="How many hits; each is of another family unless per_family says otherwise.")
     per_family: int | None = Field(default=None, ge=1, le=100, description="How many lines of one family. Default: 1.")
-
-    def filters(self, now_ms: int) -> dict[str, Any]:
-        """Return the filters of a query. Raises BadArgument."""
-        named = {"family": self.family, "template": self.template, "not_template": self.not_template, "trace_id": self.trace_id}
-        return {**super().filters(now_ms), **{name: value for name, value in named.items() if value}}
 
 
 class TemplatesArguments(Filtered):
@@ -114,13 +121,8 @@ class TemplatesArguments(Filtered):
 
     since: Moment | None = Field(default="1h", description=f"Only lines from then on. {_TIME} `all`: from the first line on.")
     query: Question | None = Field(default=None, description="Templates nearest in meaning to this. Default: the most frequent.")
-    family: Names = Field(default=[], description="Only templates of these families, named by their ids.")
     expand: bool = Field(default=False, description="List templates one by one, not as families.")
     k: int = Field(default=20, ge=1, le=1_000, description="How many families, or templates.")
-
-    def filters(self, now_ms: int) -> dict[str, Any]:
-        """Return the filters of a query. Raises BadArgument."""
-        return super().filters(now_ms) | ({"family": self.family} if self.family else {})
 
 
 class CompareArguments(Filtered):
@@ -159,12 +161,10 @@ class AroundArguments(Sized):
 
     def query(self) -> dict[str, Any]:
         """Return the part of a query. Raises BadArgument."""
-        found = _WHERE.fullmatch(self.where.strip())
-        if found is None:
-            raise BadArgument(
-                f"where: {self.where!r} is no place of a line; give topic, partition and offset as hits show them: logs/0@123"
-            )
-        return {"topic": found[1], "partition": int(found[2]), "offset": int(found[3]), "before": self.before, "after": self.after}
+        try:
+            return {**RecordPlace.read(self.where)._asdict(), "before": self.before, "after": self.after}
+        except ValueError as error:
+            raise BadArgument(f"where: {error}") from None
 
 
 class LookupArguments(Sized):
@@ -183,31 +183,21 @@ class LookupArguments(Sized):
 
 def window_of(since: str | None, until: str | None, now_ms: int) -> Window:
     """Read both ends of a span of time. Raises BadArgument."""
-    since_ms = None if since in (None, "all") else _moment_ms("since", since, now_ms)
-    until_ms = None if until is None else _moment_ms("until", until, now_ms)
-    if since_ms is not None and until_ms is not None:
-        _check_order("since", "until", since_ms, until_ms)
-    return Window(since_ms, until_ms)
-
-
-def shown_time(time_ms: int) -> str:
-    """Return a time as ISO 8601 in UTC, with milliseconds; outside the calendar as the number that it is."""
     try:
-        moment = datetime.fromtimestamp(time_ms / 1000, tz=UTC)
-    except (OverflowError, ValueError, OSError):
-        return str(time_ms)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        begin_ms = None if since is None else since_ms(since, now_ms)
+    except ValueError as error:
+        raise BadArgument(f"since: {error}") from None
+    until_ms = None if until is None else _moment_ms("until", until, now_ms)
+    if begin_ms is not None and until_ms is not None:
+        _check_order("since", "until", begin_ms, until_ms)
+    return Window(begin_ms, until_ms)
 
 
 def _moment_ms(name: str, text: str, now_ms: int) -> int:
-    span = _SPAN.fullmatch(text.strip())
     try:
-        if span is not None:
-            return now_ms - round(float(span[1]) * _SECONDS[span[2]] * 1000)
-        moment = datetime.fromisoformat(text.strip())
-        return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
-    except (ValueError, OverflowError):
-        raise BadArgument(f"{name}: {text!r} is no time; give a span such as 15m, 1h or 7d, or a time such as 2026-01-31T12:00Z") from None
+        return moment_ms(text, now_ms)
+    except ValueError as error:
+        raise BadArgument(f"{name}: {error}") from None
 
 
 def _check_order(first: str, last: str, since_ms: int, until_ms: int) -> None:

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from worker.asking.documents import Document
 from worker.http.documents import OneAtATime
 from worker.http.mcp_lines import LineReader, LineTemplate
 from worker.http.mcp_questions import LogIndex, NotAnswered
 from worker.http.pending_queries import PendingQueries
-from worker.http.responses import Document, HttpError
+from worker.http.responses import HttpError
 from worker.settings.settings import Settings
 
 if TYPE_CHECKING:

@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from worker.asking.moments import shown_time
+from worker.asking.places import RecordPlace
 from worker.http.mcp_answer import Answer
 from worker.http.mcp_arguments import (
     AroundArguments,
@@ -19,7 +21,6 @@ from worker.http.mcp_arguments import (
     SearchArguments,
     TemplatesArguments,
     Window,
-    shown_time,
 )
 from worker.http.mcp_lines import LineTemplate
 
@@ -73,10 +74,11 @@ async def overview(index: LogIndex, arguments: OverviewArguments) -> Answer:
 async def search(index: LogIndex, arguments: SearchArguments) -> Answer:
     """Find the lines that fit a question best."""
     now_ms = index.now_ms()
-    if arguments.query is None and not (arguments.family or arguments.template):
+    filters = arguments.filters(now_ms)
+    if arguments.query is None and not filters.keys() & {"family", "template"}:
         raise BadArgument("query: say what to look for, or name a family or a template")
     wanted = {"text": arguments.query, "mode": arguments.mode, "per_family": arguments.per_family}
-    query = {"k": arguments.k, "filters": arguments.filters(now_ms), **{name: value for name, value in wanted.items() if value is not None}}
+    query = {"k": arguments.k, "filters": filters, **{name: value for name, value in wanted.items() if value is not None}}
     answer = await index.ask(query)
     notes = () if answer["hits"] else (await _why_empty(index, arguments),)
     facts = {"window": _shown_window(arguments.window(now_ms)), **({"mode": answer["mode"]} if "mode" in answer else {})}
@@ -193,7 +195,7 @@ def _line(one: Mapping[str, Any]) -> dict[str, Any]:
         "level": one["level"],
         "service": one["service"],
         "text": one["text"],
-        "where": f"{one['topic']}/{one['partition']}@{one['offset']}",
+        "where": str(RecordPlace(one["topic"], one["partition"], one["offset"])),
         "template": one["template"],
         **{name: one[name] for name in ("family", "name", "family_templates", "family_lines", "sampled", "fields") if name in one},
     }

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from worker.http.openapi_schemas import Schema, ref, schemas
+from worker.querying.forms import FORMS
 
 _JSON = "application/json"
 _ERRORS: Mapping[int, str] = {
@@ -18,7 +19,7 @@ _ERRORS: Mapping[int, str] = {
     421: "the worker is called by a name that is not its own (only without a token)",
     429: "too many at once: ask again after `Retry-After` seconds",
     431: "the head is too long",
-    500: "a fault of the worker's own",
+    500: "internal error",
     503: "the worker starts or stops, or what it needs is away: ask again after `Retry-After` seconds",
     504: "not answered in time",
 }
@@ -67,16 +68,11 @@ def openapi_document(version: str) -> dict[str, Any]:
 
 
 def _queries() -> dict[str, Any]:
-    summaries = {
-        "search": ("Searched", "Ask: the answer holds what `as` says, lines by default"),
-        "templates": ("Templates", "Kinds of log line, the most frequent or those nearest to a text"),
-        "counts": ("Counts", "Count lines by time, template, family, label or field"),
-        "around": ("Hits", "The lines around one place; `around` is required"),
-        "compare": ("Changes", "What is new, gone, up or down between two windows; `filters` and `compare` are required"),
-    }
+    errors = (*_OF_BODIES, *_OF_LANE)
     return {
-        f"/api/{name}": {"post": _operation(name, summary, _body("Query"), (*_OF_BODIES, *_OF_LANE), _json(answer))}
-        for name, (answer, summary) in summaries.items()
+        form.path: {"post": _operation(form.path.rpartition("/")[2], form.summary, _body("Query"), errors, _json(form.schema))}
+        for form in FORMS.values()
+        if form.path
     }
 
 

@@ -11,8 +11,9 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from typing import Any, TypeVar
 
+from worker.asking.refusals import QueryReply, error_reply
+from worker.asking.requests import QueryRequest, Requester, patience_s
 from worker.http.responses import BUSY_RETRY_S, OUTAGE_RETRY_S, HttpError, retry_after
-from worker.query import Form, QueryReply, QueryRequest, Requester, error_reply, patience_s
 
 TakeRequest = Callable[[QueryRequest], bool]
 """Puts a request into the query lane, never blocks; False if it cannot be taken now."""
@@ -23,7 +24,7 @@ _LATE_S = 0.5
 
 
 class ClientGone(Exception):
-    """Nobody waits for the answer any more."""
+    """The client has disconnected."""
 
 
 class _PendingReply:
@@ -70,7 +71,7 @@ class PendingQueries:
         self._is_stopped = False
         self._waits_for_stop: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
 
-    async def reply_to(self, value: bytes, form: Form | None = None) -> QueryReply:
+    async def reply_to(self, value: bytes, form: str | None = None) -> QueryReply:
         """Put a request (its body) into the lane and return its reply; `form` is what `as` must be, if the path says it.
 
         A query that nobody waits for any more, because of the timeout or because this call is cancelled, is dropped by the step whose turn

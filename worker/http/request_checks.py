@@ -63,7 +63,7 @@ def too_long(most_bytes: int) -> HttpError:
 
 
 def _place_of(origin: str) -> str | None:
-    """Return host and port of an `Origin`, in lower case; None if it is no address, which no browser sends."""
+    """Return host and port of an `Origin`, in lower case; None if it is malformed."""
     try:
         return urlsplit(origin).netloc.lower()
     except ValueError:

@@ -1,13 +1,13 @@
-"""What goes out over HTTP: the status of a reply, the errors of requests that never become queries, and pages.
+"""What goes out over HTTP: the status of a reply, the errors of requests that never become queries.
 
 Errors have the body that queries over Kafka get: `{"error": {"code", "field", "reason"}}`.
 """
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Final
 
-from worker.query import ReplyCode, error_document
+from worker.asking.refusals import RefusalCode, Refused, ReplyCode, error_document
 
 BUSY_RETRY_S = 1
 """`Retry-After` where the end of another query makes room."""
@@ -22,7 +22,18 @@ HEADERS_OF_ALL: Final = (
     ("X-Frame-Options", "DENY"),
 )
 """Go out with every answer that does not set them itself: a line of a log that is shown as a page still does nothing."""
-_STATUS_OF: dict[ReplyCode, int] = {"answered": 200, "bad_query": 400, "expired": 504, "abandoned": 504, "unavailable": 503}
+_STATUS_OF: dict[ReplyCode | RefusalCode, int] = {
+    "answered": 200,
+    "bad_query": 400,
+    "not_found": 404,
+    "busy": 409,
+    "too_many": 429,
+    "unavailable": 503,
+    "expired": 504,
+    "abandoned": 504,
+}
+_COMES_BACK: dict[str, int] = {"too_many": BUSY_RETRY_S, "busy": OUTAGE_RETRY_S, "unavailable": OUTAGE_RETRY_S}
+"""`Retry-After` by the code."""
 
 
 class HttpError(Exception):
@@ -35,14 +46,20 @@ class HttpError(Exception):
         self.body = error_document(code, reason, field=field)
 
 
+def http_error(refused: Refused) -> HttpError:
+    """Return how a refusal goes out over HTTP."""
+    status, headers = status_of(refused.code)
+    return HttpError(status, refused.code, refused.reason, field=refused.field, headers=headers)
+
+
 def retry_after(seconds: int) -> dict[str, str]:
     """Return the header that says when to try again."""
     return {"Retry-After": str(seconds)}
 
 
-def status_of(code: ReplyCode) -> tuple[int, dict[str, str]]:
-    """Return the status, and further headers, with which the reply to a query goes out."""
-    return _STATUS_OF[code], retry_after(OUTAGE_RETRY_S) if code == "unavailable" else {}
+def status_of(code: ReplyCode | RefusalCode) -> tuple[int, dict[str, str]]:
+    """Return the status, and further headers, with which a reply or a refusal goes out."""
+    return _STATUS_OF[code], retry_after(_COMES_BACK[code]) if code in _COMES_BACK else {}
 
 
 def as_json(document: Mapping[str, Any]) -> bytes:
@@ -60,22 +77,3 @@ def json_object(value: bytes) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise HttpError(400, "bad_query", "is no JSON object", field="query")
     return document
-
-
-class PageResponse(NamedTuple):
-    """A page, such as `/metrics`."""
-
-    status: int
-    body: bytes
-    content_type: str
-
-
-Page = Callable[[str], PageResponse]
-"""Renders a page for the request's `Accept` header, empty without one. Called on any thread of the server; must not wait for I/O."""
-
-Document = Callable[[Mapping[str, str]], Mapping[str, Any]]
-"""Makes a JSON object for the parameters of the URL. Called on any thread of the server, for one request at a time; may wait for I/O for a
-few seconds. Raises HttpError."""
-
-Action = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""Does what a POSTed JSON object asks for and returns a JSON object; otherwise like a `Document`."""

@@ -1,7 +1,7 @@
 """The HTTP server: an event loop on its own thread. The only file that imports uvicorn.
 
 Theory of operation
-1. The socket listens already (`worker.http.listening`). `start` begins to answer, `stop_intake` refuses new queries, `close` ends.
+1. The socket listens already (`worker.runtime.listening`). `start` begins to answer, `stop_intake` refuses new queries, `close` ends.
 2. Everything a client can occupy is bounded (`ServerLimits`): the number of connections; how long a connection lives while it is idle,
    which means that no request on it is being answered: it is silent, sends a head slowly or does not read its answer (of one that is
    written piece by piece, an export or a tail: reads nothing at all); how many of those there are (`StreamRules`); the size of a head (16
@@ -27,12 +27,12 @@ from typing import Any, cast
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+from worker.asking.documents import Action, Document, Page
 from worker.http.api import Answers, RequestRules, new_app
-from worker.http.listening import Listening
 from worker.http.mcp_endpoint import McpSources
 from worker.http.pending_queries import PendingQueries, TakeRequest
-from worker.http.responses import Action, Document, Page
 from worker.http.streams import StreamRules
+from worker.runtime.listening import Listening
 from worker.runtime.stage import Crash, Stage
 from worker.settings.service_tables import HttpTable
 

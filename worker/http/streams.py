@@ -5,9 +5,9 @@ import json
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from worker.asking.refusals import QueryReply
 from worker.http.pending_queries import PendingQueries
 from worker.http.responses import HttpError
-from worker.query import Form, QueryReply
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ class Asking:
     Thread: the event loop.
     """
 
-    def __init__(self, queries: PendingQueries, form: Form) -> None:
+    def __init__(self, queries: PendingQueries, form: str) -> None:
         self._queries = queries
         self._form = form
 

@@ -9,8 +9,8 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
+from worker.asking.refusals import QueryReply, error_document
 from worker.http.streams import Asking, Ended, StreamRules, error_of, with_values
-from worker.query import QueryReply, error_document
 
 _RECONNECT_MS = 2_000
 _NO_ID = frozenset("\r\n\0")

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from producers.kafka import KafkaProducer, ProducerBroken, QueueFull
-from worker.query import QueryReply, QueryRequest, Requester
+from worker.asking.refusals import QueryReply
+from worker.asking.requests import QueryRequest, Requester
 from worker.runtime.histogram import LONG_SECONDS, Histogram
 
 LOST_S: Final = 60.0

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from consumers.groupless.reader import GrouplessReader, RangeUnreadable, TopicUnknown
 from consumers.kafka.settings import SourceMisconfigured
+from worker.asking.refusals import BadQuery, Refused
 from worker.audit.newest_dead_letters import NewestLetter, read_newest_letters
-from worker.http.responses import OUTAGE_RETRY_S, HttpError, retry_after
 from worker.settings.settings import Settings
 from worker.settings.tables import new_redactor
 
@@ -38,7 +38,7 @@ class DeadLetterDocument:
         self._clock = clock
 
     def document(self, params: Mapping[str, str]) -> dict[str, Any]:
-        """Return it; `limit` of the URL says how many letters. Raises HttpError."""
+        """Return it; `limit` of the URL says how many letters. Raises Refused."""
         limit = _limit(params.get("limit", ""))
         kafka = self._kafka
         try:
@@ -47,10 +47,10 @@ class DeadLetterDocument:
                     reader, kafka.dead_letter_topic, limit=limit, most_records=_MOST_RECORDS, within_s=_WITHIN_S, clock=self._clock
                 )
         except TopicUnknown as error:
-            raise HttpError(404, "not_found", str(error)) from None
+            raise Refused("not_found", str(error)) from None
         except (SourceMisconfigured, RangeUnreadable) as error:
             reason = f"Kafka does not answer: {error}"
-            raise HttpError(503, "unavailable", reason, headers=retry_after(OUTAGE_RETRY_S)) from None
+            raise Refused("unavailable", reason) from None
         reasons = [{"reason": reason, "topic": topic, "letters": n} for (reason, topic), n in found.by_reason.most_common()]
         return {
             "letters": self._shown(found.newest),
@@ -109,5 +109,5 @@ def _limit(text: str) -> int:
     if not text:
         return _USUAL_LETTERS
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(MOST_LETTERS)) and 1 <= int(text) <= MOST_LETTERS):
-        raise HttpError(400, "bad_query", f"must be a number from 1 to {MOST_LETTERS}", field="limit")
+        raise BadQuery("limit", f"must be a number from 1 to {MOST_LETTERS}")
     return int(text)

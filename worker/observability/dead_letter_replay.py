@@ -18,6 +18,7 @@ from consumers.registry import RegistryAway, RegistryMisconfigured
 from consumers.source import KafkaRefused
 from producers.kafka import ProducerMisconfigured
 from sinks.sink import SinkBroken, SinkBusy, SinkRejected
+from worker.asking.refusals import BadQuery, Refused
 from worker.audit.busy_retry import BusyRetry
 from worker.audit.letter_filter import LetterFilter, LetterSelector, parse_selector
 from worker.audit.letter_replay import open_replayer
@@ -27,7 +28,6 @@ from worker.audit.stored_dead_letters import StoredDeadLetter
 from worker.embedding.guarded_engine import EngineFailed
 from worker.embedding.loaded import LoadedModel, load_model
 from worker.embedding.model.errors import ModelError
-from worker.http.responses import OUTAGE_RETRY_S, HttpError, retry_after
 from worker.observability.dead_letter_document import not_read
 from worker.observability.samples import RunningService
 from worker.runtime.logs import rate_limited_log
@@ -51,16 +51,16 @@ class DeadLetterReplay:
         self._running = threading.Lock()
 
     def replay(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Replay the letters that `ids` names, as PARTITION/OFFSET; returns what became of them. Raises HttpError."""
+        """Replay the letters that `ids` names, as PARTITION/OFFSET; returns what became of them. Raises Refused."""
         selectors = read_ids(body)
         if self._service.status.health.phase != "running":
-            raise HttpError(503, "unavailable", "the worker is starting or stopping", headers=retry_after(OUTAGE_RETRY_S))
+            raise Refused("unavailable", "the worker is starting or stopping")
         if not self._running.acquire(blocking=False):
-            raise HttpError(409, "busy", "another replay is running", headers=retry_after(OUTAGE_RETRY_S))
+            raise Refused("busy", "another replay is running")
         try:
             return self._replay(selectors)
         except TopicUnknown as error:
-            raise HttpError(404, "not_found", str(error)) from None
+            raise Refused("not_found", str(error)) from None
         except (SourceMisconfigured, ProducerMisconfigured, KafkaRefused, RangeUnreadable) as error:
             raise _unavailable(f"Kafka does not answer: {error}") from None
         except (SinkBusy, SinkBroken) as error:
@@ -109,15 +109,15 @@ class DeadLetterReplay:
 
 
 def read_ids(body: Mapping[str, Any]) -> list[LetterSelector]:
-    """Return the letters that a request names, each once. Raises HttpError."""
+    """Return the letters that a request names, each once. Raises Refused."""
     unknown = sorted(set(body) - {"ids"})
     if unknown:
-        raise HttpError(400, "bad_query", "there is no such field", field=unknown[0])
+        raise BadQuery(unknown[0], "there is no such field")
     ids = body.get("ids")
     if not isinstance(ids, list) or not 1 <= len(ids) <= MOST_IDS:
-        raise HttpError(400, "bad_query", f"must be a list of 1 to {MOST_IDS} ids", field="ids")
+        raise BadQuery("ids", f"must be a list of 1 to {MOST_IDS} ids")
     if not all(isinstance(one, str) and _ID.fullmatch(one) for one in ids):
-        raise HttpError(400, "bad_query", "each must be PARTITION/OFFSET of a dead letter", field="ids")
+        raise BadQuery("ids", "each must be PARTITION/OFFSET of a dead letter")
     return [*dict.fromkeys(parse_selector(one) for one in ids)]
 
 
@@ -131,5 +131,5 @@ def _own(letter: StoredDeadLetter) -> str:
     return f"{letter.letter.partition}/{letter.letter.offset}"
 
 
-def _unavailable(reason: str) -> HttpError:
-    return HttpError(503, "unavailable", reason, headers=retry_after(OUTAGE_RETRY_S))
+def _unavailable(reason: str) -> Refused:
+    return Refused("unavailable", reason)

@@ -6,14 +6,14 @@ second time.
 
 from collections.abc import Callable
 
+from worker.asking.documents import Document
+from worker.asking.requests import QueryRequest
 from worker.audit.doctor import Examiner
 from worker.audit.doctor_looks import looks_of_worker
 from worker.audit.doctor_model import EngineNow, Load
 from worker.connections import vector_space
-from worker.http.responses import Document
 from worker.indexing.savings import merge_savings
 from worker.observability.samples import RunningService
-from worker.query import QueryRequest
 
 
 def doctor_document(service: RunningService, take_request: Callable[[QueryRequest], bool]) -> Document:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from worker.http.responses import Action, Document
+from worker.asking.documents import Action, Document
 from worker.observability.dead_letter_document import DeadLetterDocument
 from worker.observability.dead_letter_replay import DeadLetterReplay
 from worker.observability.samples import RunningService, samples

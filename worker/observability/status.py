@@ -15,6 +15,7 @@ from consumers.ledger import Ledger
 from consumers.registry import RegistryAway
 from producers.kafka import KafkaProducer
 from sinks.sink import Sink, SinkBroken, SinkBusy
+from worker.asking.requests import QueryRequest
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.cache.redis_client import RedisFailed
 from worker.groups.described import Remembered
@@ -29,7 +30,6 @@ from worker.observability.index_counts import IndexCounts
 from worker.observability.lag_history import LagHistory
 from worker.observability.lag_watch import LagWatch
 from worker.observability.probe import Probe, ProbeFailed
-from worker.query import QueryRequest
 from worker.runtime.stage import Crash, Stage
 from worker.settings.settings import Settings
 

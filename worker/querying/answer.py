@@ -11,18 +11,24 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from sinks.reading.reader import BlockReader
 from sinks.sink import Sink, SinkBusy, TemplateHit
+from worker.asking.question import Query
+from worker.asking.refusals import QueryReply, error_reply
+from worker.asking.requests import Requester, is_late
 from worker.messages import Answerable, FailedQuery, ReadyQuery, late_query
-from worker.query import Query, QueryReply, Requester, error_reply, is_late
 from worker.querying.dense import MOST_TEMPLATES
 from worker.querying.documents import bounded_json
 from worker.querying.families import TemplateGroups
-from worker.querying.form_answers import FormAnswers
+from worker.querying.form import Sources
+from worker.querying.forms import FORMS, form_of
+from worker.querying.lines import LINES
 from worker.querying.ranking import Index
+from worker.querying.search import PreparedQuery, mode_of
 from worker.querying.template_index import TemplateIndex
 from worker.runtime.histogram import Histogram
 from worker.runtime.lane import Lane
@@ -42,8 +48,6 @@ LONGEST_S = 5.0
 """How long one query may read; others wait behind it. What it has found by then is its answer."""
 FEW_HITS = 10
 """A search for more is a heavy query."""
-_HEAD_START_S = {"tail": 8.0, "around": 6.0, "lines": 4.0}
-"""By how much a heavy query is older in the queue than it is, so that shorter ones go first and none waits for ever; listings: 0."""
 PATIENCE_S = 30.0
 """How long a query without a deadline is worked on, from its arrival."""
 
@@ -99,7 +103,8 @@ class Answer:
         self.tally = AnswerTally()
         self._sink = sink
         self._index = Index(sink, reader, TemplateIndex(sink, clock, TemplateGroups(named)))
-        self._answers = FormAnswers(self._index, clock, wall_ms)
+        sources = Sources(self._index, clock, wall_ms)
+        self._answers = {name: form.open(sources) for name, form in FORMS.items()}
         self._clock = clock
         self._pause = pause
         self._heavy: list[_OpenQuery] = []
@@ -186,7 +191,7 @@ class Answer:
             return
         stop_s = min(give_up_s - min((give_up_s - requester.taken_s) * _SEND_SHARE, _SEND_S), started_s + LONGEST_S)
         try:
-            document = self._answers.document(ready, query.near, stop_s)
+            document = self._document(query, stop_s)
         except SinkBusy as error:
             query.slow_failures += self._clock() - started_s > _SLOW_S
             query.reason = f"the index does not answer: {error}"
@@ -201,6 +206,17 @@ class Answer:
             self.tally.seconds[stage].add(seconds)
         self.tally.seconds["total"].add(sum(times.values()))
         self._reply(requester, QueryReply(bounded_json(document | {"seconds": times}), "answered"))
+
+    def _document(self, query: _OpenQuery, stop_s: float) -> dict[str, Any]:
+        """Return what the reply holds; reading ends at `stop_s`, complete or not. Raises SinkBusy."""
+        ready = query.ready
+
+        def deadline_passed() -> bool:
+            return self._clock() >= stop_s or ready.requester.is_gone()
+
+        sought = PreparedQuery(ready.query, ready.vector, ready.is_exact, query.near)
+        document = self._answers[form_of(ready.query).name](sought, deadline_passed, stop_s)
+        return document if ready.query.text is None else document | {"mode": mode_of(sought)}
 
     def _give_up(self, query: _OpenQuery) -> None:
         requester = query.ready.requester
@@ -220,7 +236,7 @@ class Answer:
 
 def _is_heavy(ready: ReadyQuery) -> bool:
     query = ready.query
-    return query.form != "lines" or query.around is not None or query.k > FEW_HITS
+    return form_of(query) is not LINES or query.k > FEW_HITS
 
 
 def _names_templates(query: Query) -> bool:
@@ -228,5 +244,4 @@ def _names_templates(query: Query) -> bool:
 
 
 def _queued_since_s(query: _OpenQuery) -> float:
-    asked = query.ready.query
-    return query.ready.requester.taken_s - _HEAD_START_S.get("around" if asked.around is not None else asked.form, 0.0)
+    return query.ready.requester.taken_s - form_of(query.ready.query).head_start_s

@@ -1,12 +1,18 @@
 """What stands around a line: its neighbours in the same partition, by offset."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from consumers.decode.kafka_times import is_far
 from sinks.line import Line
 from sinks.reading.reader import BlockReader
-from worker.query import Around
-from worker.querying.ranking import OutOfTime
+from worker.asking.filters import Filters
+from worker.asking.question import Around, Query
+from worker.asking.refusals import BadQuery
+from worker.querying.documents import shown_line
+from worker.querying.family_listing import shown_group
+from worker.querying.form import Answer, Form, Sources
+from worker.querying.ranking import OutOfTime, groups_of_lines
+from worker.querying.search import PreparedQuery
 
 _WIDER = 8
 """Offsets have gaps (compaction, transactions): on a side that lacks records, a range this many times as wide is read."""
@@ -60,3 +66,36 @@ def _of_one_epoch(lines: list[Line], offset: int, now_ms: float) -> list[Line]:
     at_offset = [line for line in lines if line.offset == offset] or lines
     epoch = max(at_offset, key=lambda line: -1 if is_far(line.kafka_time, now_ms) else line.kafka_time).epoch
     return [line for line in lines if line.epoch == epoch]
+
+
+def _check(query: Query) -> None:
+    for name in sorted(query.model_fields_set - {"around", "deadline_ms"}):
+        if name == "form" and query.form != "lines":
+            raise BadQuery("as", "cannot be combined with around")
+        if name == "filters" and query.filters != Filters():
+            raise BadQuery(f"filters.{min(query.filters.model_fields_set)}", "cannot be combined with around: it shows all lines")
+        if name not in ("form", "filters") and getattr(query, name) is not None:
+            raise BadQuery(name, "cannot be combined with around")
+
+
+def _open(sources: Sources) -> Answer:
+    def answer(sought: PreparedQuery, deadline_passed: OutOfTime, _stop_s: float) -> dict[str, Any]:
+        place = sought.query.around
+        assert place is not None  # noqa: S101 - the form of a query that has one
+        around = lines_around(sources.index.reader, place, deadline_passed, now_ms=sources.wall_ms())
+        groups = groups_of_lines(sources.index, around.lines)
+        return {"hits": [shown_line(line) | shown_group(groups[line.template]) for line in around.lines], "complete": around.complete}
+
+    return answer
+
+
+AROUND = Form(
+    "around",
+    _open,
+    takes=("around",),
+    check=_check,
+    head_start_s=6.0,
+    path="/api/around",
+    schema="Hits",
+    summary="The lines around one place; `around` is required",
+)

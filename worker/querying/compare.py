@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from sinks.reading.counting import CountQuery
 from sinks.reading.filters import LineFilter
-from worker.query import Query, Window
+from worker.asking.question import Query, Window
 from worker.querying.counts import MOST_TEMPLATES
 from worker.querying.family_counts import count_families
 from worker.querying.family_listing import shown_group
+from worker.querying.form import Answer, Form, Sources
 from worker.querying.ranking import Index, OutOfTime, SearchBounds
 from worker.querying.scope import scope_of
 from worker.querying.search import PreparedQuery, rank
@@ -152,3 +153,25 @@ def _templates(index: Index, only: LineFilter, templates: frozenset[str] | None,
     counted = index.reader.count(CountQuery(only, templates=wanted, by=("template",)), deadline_passed=deadline_passed)
     kinds = {str(row.key[0]): _Counted(row.lines, row.first_ms, row.last_ms, 1, str(row.key[0])) for row in counted.rows}
     return _Kinds(kinds, counted.complete)
+
+
+def _check(query: Query) -> None:
+    _ = query.windows
+
+
+def _open(sources: Sources) -> Answer:
+    def answer(sought: PreparedQuery, deadline_passed: OutOfTime, _stop_s: float) -> dict[str, Any]:
+        return compare_windows(sources.index, sought, deadline_passed)
+
+    return answer
+
+
+COMPARE = Form(
+    "compare",
+    _open,
+    takes=("compare", "expand"),
+    check=_check,
+    path="/api/compare",
+    schema="Changes",
+    summary="What is new, gone, up or down between two windows; `filters` and `compare` are required",
+)

@@ -10,8 +10,11 @@ from typing import Any, NamedTuple
 from consumers.decode.kafka_times import is_far
 from consumers.decode.line_zones import DAY_MS
 from sinks.reading.counting import CountQuery, CountRow
-from worker.query import GROUPINGS, Grouping, Query
+from sinks.reading.tally import FIELD, FIELD_NAMES
+from worker.asking.question import GROUPINGS, Grouping, Query
+from worker.asking.refusals import BadQuery
 from worker.querying.count_by_family import count_by_family
+from worker.querying.form import Answer, Form, Sources, refuse_set
 from worker.querying.ranking import Index, OutOfTime, SearchBounds
 from worker.querying.scope import scope_of
 from worker.querying.search import PreparedQuery, rank
@@ -134,3 +137,33 @@ def _shown(listing: CountListing, row: CountRow) -> dict[str, Any]:
         if name := next((listing.names[one] for one in ids if one in listing.names), None):
             shown["name"] = name
     return shown | {"lines": row.lines, "first": row.first_ms, "last": row.last_ms}
+
+
+def _check(query: Query) -> None:
+    by = query.by
+    if by is None:
+        return
+    if len(set(by)) < len(by):
+        raise BadQuery("by", "names the same twice")
+    if FIELD_NAMES in by and len(by) > 1:
+        raise BadQuery("by", f"{FIELD_NAMES} stands alone: it counts names of fields; give {FIELD}NAME to count by values")
+    if "time" not in by:
+        refuse_set("needs time among by", buckets=query.buckets)
+
+
+def _open(sources: Sources) -> Answer:
+    def answer(sought: PreparedQuery, deadline_passed: OutOfTime, _stop_s: float) -> dict[str, Any]:
+        return counts_document(find_counts(sources.index, sought, deadline_passed, now_ms=sources.wall_ms()))
+
+    return answer
+
+
+COUNTS = Form(
+    "counts",
+    _open,
+    takes=("by", "buckets", "top"),
+    check=_check,
+    path="/api/counts",
+    schema="Counts",
+    summary="Count lines by time, template, family, label or field",
+)

@@ -1,6 +1,6 @@
 """What a reply shows of a line, and how large a reply may be.
 
-The answer step builds its replies of these; errors are in `worker.query`, listings in `worker.querying.templates` and `counts`.
+The answer step builds its replies of these; errors are in `worker.asking.refusals`, listings in `worker.querying.templates` and `counts`.
 """
 
 import json

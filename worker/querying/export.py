@@ -11,10 +11,13 @@ import numpy as np
 from sinks.block import BlockPlace
 from sinks.reading.filters import LineFilter
 from sinks.reading.ordered import OrderedLines, Reach
-from sinks.reading.places import LinePlace, parse_place
+from sinks.reading.places import PLACE_PATTERN, LinePlace, parse_place
 from sinks.reading.selecting import Selection
-from worker.query import MOST_MS, Query
+from worker.asking.moments import MOST_MS
+from worker.asking.question import Query
+from worker.asking.refusals import BadQuery
 from worker.querying.counts import MOST_TEMPLATES
+from worker.querying.form import Answer, Form, Sources
 from worker.querying.ranking import Index, OutOfTime, SearchBounds
 from worker.querying.scope import Scope, scope_of
 from worker.querying.search import PreparedQuery, rank
@@ -102,3 +105,22 @@ def _next(query: Query, selection: Selection, reach: Reach, end_ms: int) -> dict
         named = ("family", "not_family", "not_template")
         filters = {name: value for name, value in filters.items() if name not in named} | {"template": sorted(selection.templates)}
     return asked | {"filters": filters} | ({} if reach.after is None else {"after": str(reach.after)})
+
+
+def _check(query: Query) -> None:
+    if query.after is None:
+        return
+    if PLACE_PATTERN.fullmatch(query.after) is None:
+        raise BadQuery("after", "give what the last answer said")
+    if query.filters.since_ms is None:
+        raise BadQuery("filters.since_ms", "is needed beside after: give what the last answer said")
+
+
+def _open(sources: Sources) -> Answer:
+    def answer(sought: PreparedQuery, deadline_passed: OutOfTime, _stop_s: float) -> dict[str, Any]:
+        return export_lines(sources.index, sought, deadline_passed)
+
+    return answer
+
+
+EXPORT = Form("export", _open, takes=("after",), check=_check)

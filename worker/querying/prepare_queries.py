@@ -10,21 +10,12 @@ from typing import Protocol
 
 from consumers.record import Header, Record
 from producers.replies import Reply
+from worker.asking.question import Query
+from worker.asking.refusals import BadQuery, QueryReply
+from worker.asking.requests import CORRELATION_HEADER, REPLY_TOPIC_HEADER, QueryRequest, Requester, header_of, is_late, monotonic_deadline_s
 from worker.embedding.cache.vector_cache import VectorCache
 from worker.messages import Answerable, EncodedQuery, EncodedTemplate, FailedQuery, KafkaRequest, ReadyQuery, late_query
-from worker.query import (
-    CORRELATION_HEADER,
-    REPLY_TOPIC_HEADER,
-    BadQuery,
-    Query,
-    QueryReply,
-    QueryRequest,
-    Requester,
-    header_of,
-    is_late,
-    monotonic_deadline_s,
-    parse_query,
-)
+from worker.querying.forms import parse_query
 from worker.querying.query_text import QueryEncoder
 from worker.querying.words import words_of
 from worker.runtime.lane import Lane

@@ -1,9 +1,10 @@
 """Which lines a query is about: its filters, with families, wanted and excluded ones, resolved to their templates."""
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sinks.reading.filters import LineFilter
-from worker.query import Filters
+from worker.asking.filters import TRACE_FIELD, Filters
 from worker.querying.ranking import Index, OutOfTime
 
 MOST_MEMBERS = 4_000
@@ -27,7 +28,7 @@ class Scope(NamedTuple):
 
 def scope_of(index: Index, filters: Filters, deadline_passed: OutOfTime) -> Scope:
     """Return which lines pass filters. Raises SinkBusy."""
-    only = filters.as_line_filter()
+    only = line_filter(filters)
     templates = frozenset(filters.template) if filters.template else None
     unwanted, complete = _excluded(index, filters, deadline_passed)
     if filters.family:
@@ -48,3 +49,24 @@ def _excluded(index: Index, filters: Filters, deadline_passed: OutOfTime) -> tup
     found = index.templates.members(frozenset(filters.not_family), deadline_passed)
     unwanted = unwanted.union(found.templates)
     return unwanted, found.complete and len(unwanted) <= MOST_EXCLUDED
+
+
+def line_filter(filters: Filters) -> LineFilter:
+    """Return filters as a reader takes them, but for templates and families, which it gets apart."""
+    fields = _pairs(filters.fields) if filters.trace_id is None else (*_pairs(filters.fields), (TRACE_FIELD, filters.trace_id))
+    return LineFilter(
+        filters.since_ms,
+        filters.until_ms,
+        tuple(filters.service),
+        tuple(filters.level),
+        tuple(filters.topic),
+        fields,
+        not_services=tuple(filters.not_service),
+        not_levels=tuple(filters.not_level),
+        not_topics=tuple(filters.not_topic),
+        not_fields=_pairs(filters.not_fields),
+    )
+
+
+def _pairs(fields: Mapping[str, Sequence[str]]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, value) for name, values in fields.items() for value in values)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from sinks.line import Line
 from sinks.sink import TemplateHit
+from worker.asking.question import Mode, Query
 from worker.embedding.model.vectors import Vector
-from worker.query import Mode, Query
 from worker.querying.dense import rank_by_meaning
 from worker.querying.hybrid import rank_by_both
 from worker.querying.lexical import lines_with_identifiers, rank_by_words, score_of
@@ -120,7 +120,7 @@ def _newest(index: Index, query: Query, bounds: SearchBounds) -> SearchResult:
 
 
 def _newest_of_families(index: Index, lines: Sequence[Line], most: int) -> list[Line]:
-    """Return at most so many lines of each family, out of lines in their order."""
+    """Return the first `most` lines of each family."""
     groups = groups_of_lines(index, lines)
     shown: Counter[str] = Counter()
     kept: list[Line] = []

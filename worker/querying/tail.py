@@ -5,6 +5,7 @@ arrived when its answer was made. It holds for this worker as long as it runs: a
 lines may be missing.
 """
 
+import re
 import secrets
 from collections.abc import Callable
 from typing import Any, Final
@@ -18,8 +19,11 @@ from sinks.line import Line
 from sinks.reading.arrivals import Watch
 from sinks.reading.literals import rows_with
 from sinks.reading.selecting import IsMatch, Selection
+from worker.asking.question import Query
+from worker.asking.refusals import BadQuery
 from worker.querying.counts import MOST_TEMPLATES
 from worker.querying.dense import near_among, nearest_but
+from worker.querying.form import Answer, Form, Sources
 from worker.querying.ranking import Index, OutOfTime
 from worker.querying.scope import scope_of
 from worker.querying.search import PreparedQuery
@@ -28,6 +32,7 @@ from worker.querying.words import terms_of, words_of
 
 LINES: Final = 200
 """Most lines of an answer, if the query does not say."""
+_CURSOR: Final = re.compile(r"[0-9a-f]{8}\.[0-9]{1,15}")
 FIRST_LINES: Final = 20
 """How many of the newest lines come without a cursor."""
 
@@ -122,3 +127,20 @@ def _first_that_fits(shown: list[ShownLine]) -> int:
         if size_bytes > MOST_LINES_BYTES:
             return at + 1
     return 0
+
+
+def _check(query: Query) -> None:
+    if query.after is not None and _CURSOR.fullmatch(query.after) is None:
+        raise BadQuery("after", "give what the last answer said")
+
+
+def _open(sources: Sources) -> Answer:
+    tail = Tail(sources.index, sources.clock)
+
+    def answer(sought: PreparedQuery, deadline_passed: OutOfTime, _stop_s: float) -> dict[str, Any]:
+        return tail.new_lines(sought, deadline_passed)
+
+    return answer
+
+
+TAIL = Form("tail", _open, takes=("after",), check=_check, head_start_s=8.0)

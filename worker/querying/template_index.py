@@ -112,7 +112,7 @@ class TemplateIndex:
 
     @property
     def is_behind(self) -> bool:
-        """Whether nobody has read the templates so far, or families were asked for before all had been read."""
+        """Whether the templates have not been read yet, or families were asked for before all had been read."""
         return self._is_behind
 
     def read_on(self) -> None:

@@ -10,7 +10,8 @@ from sinks.line import Line
 from sinks.reading.counting import CountQuery
 from worker.querying.families import Group
 from worker.querying.family_counts import families_of
-from worker.querying.family_listing import shown_group
+from worker.querying.family_listing import families_document, find_families, shown_group
+from worker.querying.form import Answer, Form, Sources
 from worker.querying.ranking import Index, OutOfTime, RankedTemplate, SearchBounds
 from worker.querying.scope import scope_of
 from worker.querying.search import PER_TEMPLATE, PreparedQuery, rank
@@ -117,3 +118,27 @@ def _shown(template: TemplateSummary) -> dict[str, Any]:
         "example": None if template.example is None else template.example.text,
     }
     return shown if template.score is None else shown | {"score": round(template.score, 6)}
+
+
+def _open(sources: Sources) -> Answer:
+    def answer(sought: PreparedQuery, deadline_passed: OutOfTime, _stop_s: float) -> dict[str, Any]:
+        return answer_templates(sources.index, sought, deadline_passed)
+
+    return answer
+
+
+def answer_templates(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime) -> dict[str, Any]:
+    """Return families, or templates one by one, as a reply holds them. Raises SinkBusy."""
+    if sought.query.expand:
+        return templates_document(find_templates(index, sought, deadline_passed))
+    return families_document(find_families(index, sought, deadline_passed))
+
+
+TEMPLATES = Form(
+    "templates",
+    _open,
+    takes=("expand",),
+    path="/api/templates",
+    schema="Templates",
+    summary="Kinds of log line, the most frequent or those nearest to a text",
+)

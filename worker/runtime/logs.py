@@ -16,12 +16,13 @@ import time
 import traceback
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Final, TextIO, cast
-
-import structlog
-from structlog.typing import EventDict
+from typing import TYPE_CHECKING, Final, TextIO, cast
 
 from worker.runtime.recent_faults import RecentFaults
+
+if TYPE_CHECKING:
+    import structlog
+    from structlog.typing import EventDict
 
 REDACTED: Final = "**********"
 """Stands in place of a secret, as in pydantic."""
@@ -131,6 +132,8 @@ def configure_logs(*, quiet: bool = False, worker: int | None = None) -> None:
 
     With `worker`, every line carries that number.
     """
+    import structlog  # noqa: PLC0415 - see _logger
+
     on_terminal = sys.stderr.isatty()
     structlog.configure(
         processors=[
@@ -144,7 +147,7 @@ def configure_logs(*, quiet: bool = False, worker: int | None = None) -> None:
     )
 
 
-def _escaped(_logger: object, _method: str, event: EventDict) -> EventDict:
+def _escaped(_logger: object, _method: str, event: "EventDict") -> "EventDict":
     """Escape what could move a terminal's cursor or change its content, as JSON does anyway. A traceback keeps its lines."""
     return {name: printable_lines(value) if isinstance(value, str) else value for name, value in event.items()}
 
@@ -161,8 +164,8 @@ def printable_lines(text: str) -> str:
     return "\n".join(map(printable, text.split("\n")))
 
 
-def _numbered(worker: int) -> Callable[[object, str, EventDict], EventDict]:
-    def add(_logger: object, _method: str, event: EventDict) -> EventDict:
+def _numbered(worker: int) -> "Callable[[object, str, EventDict], EventDict]":
+    def add(_logger: object, _method: str, event: "EventDict") -> "EventDict":
         event["worker"] = worker
         return event
 
@@ -198,30 +201,38 @@ class RateLimitedLog:
 
 def rate_limited_log() -> RateLimitedLog:
     """Return one that writes warnings through structlog."""
-    log = structlog.get_logger()
+    log = _logger()
     return RateLimitedLog(log.warning)
 
 
 def inform(event: str, **facts: object) -> None:
     """Log an expected event."""
-    structlog.get_logger().info(event, **facts)
+    _logger().info(event, **facts)
 
 
 def warn(event: str, **facts: object) -> None:
     """Log an unusual choice of the user's, once, at the start."""
     _note("warning", "; ".join((event, *(f"{name} = {fact}" for name, fact in facts.items()))))
-    structlog.get_logger().warning(event, **facts)
+    _logger().warning(event, **facts)
 
 
 def report_crash(error: Exception) -> None:
     """Log the traceback of the exception that ended the worker."""
     _note("error", f"crashed: {type(error).__name__}: {error}")
-    structlog.get_logger().error("crashed", traceback="".join(traceback.format_exception(error)))
+    _logger().error("crashed", traceback="".join(traceback.format_exception(error)))
 
 
 def recent_faults() -> RecentFaults:
     """Return the last warnings and errors that were logged, those included that were too soon to be written again."""
     return _recent
+
+
+def _logger() -> "structlog.stdlib.BoundLogger":
+    """Return the log; most verbs never write to it, and loading the library takes a quarter of what `--help` takes."""
+    import structlog  # noqa: PLC0415
+
+    logger: structlog.stdlib.BoundLogger = structlog.get_logger()
+    return logger
 
 
 def _note(level: str, event: str) -> None:

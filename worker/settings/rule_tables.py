@@ -55,4 +55,4 @@ class SampleTable(RuleTable):
     above_per_s: int = Field(ge=0)
     """Entries of a partition that keep their texts in each second of Kafka's time."""
     keep: int = Field(default=10, ge=1, le=1_000_000)
-    """Of the entries above that, one in so many keeps its text."""
+    """Keep the text of one in this many entries above the limit."""

@@ -55,6 +55,11 @@ class HttpTable(Table):
     """Seconds after which a query is given up, whatever its `deadline_ms`. Keep it above the 30 s after which a query without a deadline
     expires, so that the answer says why."""
 
+    @property
+    def may_be_open(self) -> bool:
+        """Whether other machines may reach the port: callers need a token, or need none on purpose."""
+        return bool(self.token.get_secret_value()) or self.allow_without_token
+
     @field_validator("token")
     @classmethod
     def _check_header(cls, token: SecretStr) -> SecretStr:

@@ -212,7 +212,7 @@ def test_the_defaults_are_well() -> None:
         ("client-properties", "warning", "may write secrets", {"kafka": {"librdkafka": {"debug": "all"}}}),
         ("client-properties", "ok", "1 in", {"kafka": {"librdkafka": {"security.protocol": "ssl"}}}),
         ("work", "warning", "mask.mode is exact", {"mask": {"mode": "exact"}}),
-        ("limits", "warning", "one such record", {"decode": {"max_record_bytes": 2_000_000}, "limits": {"max_in_flight_bytes": 1_000_000}}),
+        ("limits", "warning", "of this size", {"decode": {"max_record_bytes": 2_000_000}, "limits": {"max_in_flight_bytes": 1_000_000}}),
         ("limits", "warning", "cut off", {"http": {"timeout_s": 5}}),
         ("limits", "warning", "one thread", {"milvus": {"uri": "./index", "writers": 4}}),
     ],

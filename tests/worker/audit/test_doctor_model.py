@@ -8,6 +8,8 @@ import pytest
 
 from tests.model_fixture import CACHE
 from tests.worker.audit.judged import says
+from worker.asking.refusals import QueryReply, error_document
+from worker.asking.requests import QueryRequest
 from worker.audit.doctor import State
 from worker.audit.doctor_model import (
     EngineNow,
@@ -23,7 +25,6 @@ from worker.audit.doctor_model import (
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.parity_sample import TokenDifference
 from worker.embedding.tokenizer import Tokenizer
-from worker.query import QueryReply, QueryRequest, error_document
 from worker.settings.settings import Settings
 from worker.settings.tables import EngineTable, ModelTable
 

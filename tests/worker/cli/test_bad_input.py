@@ -35,7 +35,7 @@ BAD: list[tuple[str, str]] = [
     ("estimate folder", A_FOLDER),
     ("estimate file --rate 0", "--rate 0: expected lines a second like 5000, or bytes a second like 50MB/s or 1GB/s"),
     ("estimate file --sample 0", "'--sample'"),
-    ("templates --since soon", "--since 'soon': give a span such as 90s"),
+    ("templates --since soon", "--since 'soon' is not a time: give a span such as 90s"),
     ("templates --like=", "a query needs a text"),
     ("templates -k 0", "'-k'"),
     ("feed missing.log", NO_FILE),

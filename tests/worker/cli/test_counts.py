@@ -1,54 +1,12 @@
-"""`vectail counts`: its options become a query on the wire, and its answer a table."""
-
-from typing import Any
+"""`vectail counts`: its answer becomes a table."""
 
 import pytest
 
 from tests.worker.cli.conftest import NewScreen
-from worker.cli.counts import CountsQuestion
 from worker.cli.counts_screen import show_counts, shown_width
-from worker.cli.exits import CommandFailed
-from worker.query import Query
 
 TEMPLATE = "0123456789abcdef0123456789abcdef"
 FAMILY = "0123456789abcdef"
-
-
-@pytest.mark.parametrize(
-    ("given", "request_"),
-    [
-        ({}, {"as": "counts"}),
-        ({"text": "disk", "mode": "words", "top": 3}, {"as": "counts", "text": "disk", "mode": "words", "top": 3}),
-        ({"by": ("time", "level"), "buckets": 12}, {"as": "counts", "by": ["time", "level"], "buckets": 12}),
-        ({"buckets": 12}, {"as": "counts", "buckets": 12}),
-        ({"by": ("field",)}, {"as": "counts", "by": ["field"]}),
-        ({"by": ("family", "time")}, {"as": "counts", "by": ["family", "time"]}),
-        ({"by": ("field:k8s.pod.name",)}, {"as": "counts", "by": ["field:k8s.pod.name"]}),
-    ],
-)
-def test_what_was_given_is_asked_and_nothing_else(given: dict[str, Any], request_: dict[str, Any]) -> None:
-    asked = CountsQuestion(**given).checked().request()
-    assert asked == request_
-    Query.model_validate(asked)
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"by": ("time", "level", "topic")}, "--by: give one or two"),
-        ({"by": ("pod",)}, "--by 'pod': give time, template, family, service, level, topic, field or field:NAME"),
-        ({"by": ("field:",)}, "--by 'field:': give"),
-        ({"by": ("level", "level")}, "--by: give one or two"),
-        ({"by": ("field", "level")}, "--by field counts the names of fields, by itself"),
-        ({"by": ("level",), "buckets": 3}, "--buckets are of time"),
-        ({"mode": "dense"}, "--mode ranks by a text"),
-        ({"since_ms": 7, "until_ms": 7}, "--since is not before --until"),
-    ],
-)
-def test_what_contradicts_is_refused_by_name(given: dict[str, Any], said: str) -> None:
-    with pytest.raises(CommandFailed, match=said) as failed:
-        CountsQuestion(**given).checked()
-    assert failed.value.exit_code == 2
 
 
 def row(lines: int, **group: object) -> dict[str, object]:

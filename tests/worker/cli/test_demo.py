@@ -84,7 +84,7 @@ def expected(value: bytes) -> str:
 
 def test_standard_output_is_one_object_with_the_promised_fields(runs: Runs) -> None:
     assert list(runs.first) == FIELDS
-    assert [list(query) for query in runs.first["queries"]] == [["text", "seconds", "mode", "complete", "hits"]] * 2
+    assert [list(query) for query in runs.first["queries"]] == [["text", "complete", "mode", "seconds", "hits"]] * 2
     assert {tuple(hit) for query in runs.first["queries"] for hit in query["hits"]} == {tuple(HIT_FIELDS)}
 
 

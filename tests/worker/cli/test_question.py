@@ -1,157 +1,158 @@
-"""The options of `vectail search` become a query on the wire, or one line that says which of them contradict each other."""
+"""`search`, `templates` and `counts`: their options become a query on the wire, or one line that names the option at fault."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from worker.cli.counts import CountsQuestion
-from worker.cli.exclusions import Exclusions
-from worker.cli.exits import CommandFailed
-from worker.cli.filter_values import read_families, read_fields, read_templates
-from worker.cli.question import RecordCoordinates, SearchQuestion, read_coordinates
-from worker.query import MAX_AROUND, Query
+from tests.worker.cli.conftest import RunHere
+from tests.worker.cli.console import in_one_line
+from worker.asking.filters import FILTERS
+from worker.asking.question import MAX_AROUND, Query
+from worker.cli.question import advice_of
 
-PLACE = RecordCoordinates("logs", 0, 123)
-TEMPLATE = "0123456789abcdef0123456789abcdef"
-FAMILY = "0123456789abcdef"
+TEMPLATE, FAMILY = "0123456789abcdef" * 2, "0123456789abcdef"
+OPTIONS: dict[str, tuple[tuple[str, ...], Any]] = {
+    "service": (("--service", "a", "--service", ""), ["a", ""]),
+    "level": (("--level", "WARN"), ["WARN"]),
+    "topic": (("--topic", "logs"), ["logs"]),
+    "template": (("--template", TEMPLATE), [TEMPLATE]),
+    "family": (("--family", FAMILY), [FAMILY]),
+    "fields": (("--field", "pod=a=b", "--field", "pod=", "--field", "n=7"), {"pod": ["a=b", ""], "n": ["7"]}),
+    "trace_id": (("--trace-id", "t"), "t"),
+    "not_service": (("--not-service", "web \udcff"), ["web \ufffd"]),
+    "not_level": (("--not-level", "INFO"), ["INFO"]),
+    "not_topic": (("--not-topic", "audit"), ["audit"]),
+    "not_template": (("--not-template", TEMPLATE), [TEMPLATE]),
+    "not_family": (("--not-family", FAMILY), [FAMILY]),
+    "not_fields": (("--not-field", "k8s.pod.name=a"), {"k8s.pod.name": ["a"]}),
+}
+PLACE = {"topic": "logs", "partition": 0, "offset": 123}
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the verbs would send, instead of sending it."""
+    requests: list[dict[str, Any]] = []
+
+    def ask_once(_kafka: object, request: dict[str, Any], *, timeout_s: float) -> dict[str, Any]:
+        del timeout_s
+        requests.append(request)
+        return {"text": None, "hits": [], "templates": [], "counts": [], "by": ["template"], "complete": True, "seconds": 0.1}
+
+    monkeypatch.setattr("worker.cli.search.ask_once", ask_once)
+    return requests
 
 
 @pytest.mark.parametrize(
-    ("given", "request_"),
+    "verb", [("search", "disk"), ("counts", "--since", "all"), ("templates", "--since", "all")], ids=lambda one: one[0]
+)
+def test_every_verb_passes_every_filter_on(run_here: RunHere, sent: list[dict[str, Any]], verb: tuple[str, ...]) -> None:
+    words = [word for given, _ in OPTIONS.values() for word in given]
+    ended = run_here(*verb, *words, "--until", "2999-01-01", "--json")
+    assert (ended.exit_code, ended.err) == (0, "")
+    (request,) = sent
+    assert request["filters"] == {"until_ms": 32_472_144_000_000, **{name: value for name, (_, value) in OPTIONS.items()}}
+    assert set(OPTIONS) == set(FILTERS)
+    assert Query.model_validate(request).filters.names_templates
+
+
+@pytest.mark.parametrize(
+    ("words", "request_"),
     [
-        ({"text": "disk"}, {"text": "disk"}),
-        ({"text": "disk", "k": 3, "mode": "words", "form": "lines"}, {"text": "disk", "k": 3, "mode": "words", "as": "lines"}),
-        ({"text": "disk", "form": "templates"}, {"text": "disk", "as": "templates"}),
-        ({"text": "disk", "per_template": 2}, {"text": "disk", "per_template": 2}),
-        ({"templates": (TEMPLATE,)}, {"filters": {"template": [TEMPLATE]}}),
-        ({"families": (FAMILY,), "per_family": 3}, {"per_family": 3, "filters": {"family": [FAMILY]}}),
-        ({"text": "disk", "form": "templates", "expand": True}, {"text": "disk", "as": "templates", "expand": True}),
-        ({"around": PLACE}, {"around": {"topic": "logs", "partition": 0, "offset": 123, "before": 5, "after": 5}}),
-        ({"around": PLACE, "neighbours": 0}, {"around": {"topic": "logs", "partition": 0, "offset": 123, "before": 0, "after": 0}}),
-        ({"around": PLACE, "neighbours": MAX_AROUND}, {"around": {**PLACE._asdict(), "before": MAX_AROUND, "after": MAX_AROUND}}),
+        (("search", "disk", "full"), {"text": "disk full"}),
+        (("search", "disk", "-k", "3", "--mode", "words", "--as", "lines"), {"text": "disk", "k": 3, "mode": "words", "as": "lines"}),
+        (("search", "disk", "--as", "templates", "--expand"), {"text": "disk", "as": "templates", "expand": True}),
+        (("search", "--family", FAMILY, "--per-family", "3"), {"per_family": 3, "filters": {"family": [FAMILY]}}),
+        (("search", "disk", "--per-template", "2"), {"text": "disk", "per_template": 2}),
+        (("search", "--around", "logs/0@123"), {"around": {**PLACE, "before": 5, "after": 5}}),
+        (("search", "--around", "logs/0@123", "-C", "0"), {"around": {**PLACE, "before": 0, "after": 0}}),
+        (("search", "--around", "logs/0@123", "-C", str(MAX_AROUND)), {"around": {**PLACE, "before": MAX_AROUND, "after": MAX_AROUND}}),
+        (("templates", "--since", "all"), {"as": "templates", "k": 20}),
+        (("templates", "--since", "all", "--like", "disk"), {"as": "templates", "k": 20, "text": "disk", "mode": "dense"}),
+        (("counts", "--since", "all"), {"as": "counts"}),
+        (
+            ("counts", "disk", "--since", "all", "--mode", "words", "--top", "3"),
+            {"as": "counts", "text": "disk", "mode": "words", "top": 3},
+        ),
+        (
+            ("counts", "--since", "1970-01-01", "--by", "time", "--by", "field:pod", "--buckets", "12"),
+            {"as": "counts", "by": ["time", "field:pod"], "buckets": 12, "filters": {"since_ms": 0}},
+        ),
     ],
 )
-def test_what_was_given_is_asked_and_nothing_else(given: dict[str, Any], request_: dict[str, Any]) -> None:
-    asked = SearchQuestion(**given).checked().request()
-    assert asked == request_
-    Query.model_validate(asked)
+def test_what_was_given_is_asked_and_nothing_else(
+    run_here: RunHere, sent: list[dict[str, Any]], words: tuple[str, ...], request_: dict[str, Any]
+) -> None:
+    assert run_here(*words).exit_code == 0
+    assert sent == [request_]
 
 
 @pytest.mark.parametrize(
-    ("given", "filters"),
+    ("words", "said"),
     [
+        (("search",), "TEXT: say what to look for"),
+        (("search", " "), "a query needs a text"),
+        (("search", "disk", "--around", "logs/0@123"), "TEXT: cannot be combined with around"),
+        (("search", "--around", "logs/0@123", "-k", "3"), "-k: cannot be combined with around"),
+        (("search", "--around", "logs/0@123", "--as", "templates"), "--as: cannot be combined with around"),
+        (("search", "--around", "logs/0@123", "--not-field", "a=b"), "--not-field: cannot be combined with around"),
+        (("search", "--around", "logs/0@123", "--since", "1h"), "--since: cannot be combined with around"),
+        (("search", "--around", "logs@123"), "--around 'logs@123' is not the place of a line"),
+        (("search", "disk", "-C", "3"), "it needs --around"),
+        (("search", "--family", FAMILY, "--mode", "words"), "--mode: needs a text"),
+        (("search", "disk", "--as", "templates", "--per-template", "2"), "--per-template: is for lines only"),
+        (("search", "disk", "--expand"), "--expand: is for templates and compare only"),
         (
-            {"since_ms": 0, "until_ms": 7, "services": ("a", ""), "levels": ("WARN",), "topics": ("logs",), "templates": (TEMPLATE,)},
-            {"since_ms": 0, "until_ms": 7, "service": ["a", ""], "level": ["WARN"], "topic": ["logs"], "template": [TEMPLATE]},
-        ),
-        ({"families": (FAMILY,)}, {"family": [FAMILY]}),
-        (
-            {"fields": (("pod", "a=b"), ("pod", ""), ("n", "7")), "trace_id": "t"},
-            {"fields": {"pod": ["a=b", ""], "n": ["7"]}, "trace_id": "t"},
+            ("search", "disk", "--template", TEMPLATE[1:]),
+            "--template '1234.*': give the id of a template as `--json` shows it, 32 hexadecimal",
         ),
         (
-            {"excluded": Exclusions(("a", ""), ("INFO",), ("logs",))},
-            {"not_service": ["a", ""], "not_level": ["INFO"], "not_topic": ["logs"]},
+            ("search", "disk", "--not-family", TEMPLATE),
+            "--not-family '0123.*': give the id of a family as `--json` shows it, 16 hexadecimal",
         ),
-        (
-            {"excluded": Exclusions(templates=(TEMPLATE,), families=(FAMILY,), fields=(("pod", "b"), ("pod", "c")))},
-            {"not_template": [TEMPLATE], "not_family": [FAMILY], "not_fields": {"pod": ["b", "c"]}},
-        ),
+        (("search", "disk", "--not-family", FAMILY.upper()), "--not-family '0123.*': give the id of a family"),
+        (("search", "disk", "--field", "=a"), "--field '=a': give a name and a value"),
+        (("search", "disk", "--not-field", "pod"), "--not-field 'pod': give a name and a value"),
+        (("templates", "--since", "2999-01-01", "--until", "2024-01-01"), "--since is not before --until"),
+        (("templates", "--since", "soon"), "--since 'soon' is not a time: give a span such as 90s, .*, or all"),
+        (("templates", "--until", "all"), "--until 'all' is not a time: give a span such as 90s, .*2026-01-31T12:00"),
+        (("counts", "--by", "time", "--by", "level", "--by", "topic"), "--by: List should have at most 2"),
+        (("counts", "--by", "pod"), "--by: give time, template, family, service, level, topic, field or field:NAME"),
+        (("counts", "--by", "level", "--by", "level"), "--by: names the same twice"),
+        (("counts", "--by", "field", "--by", "level"), "--by: field stands alone"),
+        (("counts", "--by", "level", "--buckets", "3"), "--buckets: needs time among by"),
     ],
 )
-def test_searches_and_counts_are_filtered_in_the_same_way(given: dict[str, Any], filters: dict[str, Any]) -> None:
-    for asked in (SearchQuestion(text="disk", **given).checked().request(), CountsQuestion(text="disk", **given).checked().request()):
-        assert asked["filters"] == filters
-        Query.model_validate(asked)
+def test_what_contradicts_or_cannot_be_read_is_refused_by_the_option_s_name(
+    run_here: RunHere, sent: list[dict[str, Any]], words: tuple[str, ...], said: str
+) -> None:
+    ended = run_here(*words)
+    assert ended.exit_code == 2
+    assert re.search(said, in_one_line(ended)) is not None
+    assert sent == []
+
+
+@pytest.mark.parametrize("option", [("--not-family", FAMILY), ("--service", "a"), ("--like", "disk"), ("--expand",)])
+def test_suggestions_look_at_no_index_so_they_take_no_filter(run_here: RunHere, tmp_path: Path, option: tuple[str, ...]) -> None:
+    ended = run_here("templates", "--suggest", str(tmp_path / "x.log"), *option)
+    assert ended.exit_code == 2
+    assert "--suggest reads a file or a topic, not the index" in in_one_line(ended)
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({}, "say what to look for"),
-        ({"text": "disk", "around": PLACE}, "leave TEXT out"),
-        ({"around": PLACE, "k": 3}, "leave -k out"),
-        ({"around": PLACE, "mode": "dense"}, "leave --mode out"),
-        ({"around": PLACE, "form": "lines"}, "leave --as out"),
-        ({"around": PLACE, "per_template": 2}, "leave --per-template out"),
-        ({"around": PLACE, "since_ms": 0}, "leave --since out"),
-        ({"around": PLACE, "until_ms": 0}, "leave --until out"),
-        ({"around": PLACE, "services": ("a",)}, "leave --service out"),
-        ({"around": PLACE, "levels": ("a",)}, "leave --level out"),
-        ({"around": PLACE, "topics": ("a",)}, "leave --topic out"),
-        ({"around": PLACE, "templates": (TEMPLATE,)}, "leave --template out"),
-        ({"around": PLACE, "per_family": 2}, "leave --per-family out"),
-        ({"around": PLACE, "families": (FAMILY,)}, "leave --family out"),
-        ({"around": PLACE, "expand": True}, "leave --expand out"),
-        ({"around": PLACE, "fields": (("a", "b"),)}, "leave --field out"),
-        ({"around": PLACE, "trace_id": "t"}, "leave --trace-id out"),
-        ({"around": PLACE, "excluded": Exclusions(services=("a",))}, "leave --not-service out"),
-        ({"around": PLACE, "excluded": Exclusions(fields=(("a", "b"),))}, "leave --not-field out"),
-        ({"excluded": Exclusions(families=(FAMILY,))}, "say what to look for"),
-        ({"templates": (TEMPLATE,), "mode": "words"}, "--mode ranks by a text"),
-        ({"text": "disk", "neighbours": 3}, "it needs --around"),
-        ({"text": "disk", "form": "templates", "per_template": 2}, "--per-template limits lines"),
-        ({"text": "disk", "form": "templates", "per_family": 2}, "--per-family limits lines"),
-        ({"text": "disk", "expand": True}, "--expand lists templates one by one"),
-        ({"text": "disk", "since_ms": 7, "until_ms": 7}, "--since is not before --until"),
-    ],
-)
-def test_what_contradicts_is_refused_by_name(given: dict[str, Any], said: str) -> None:
-    with pytest.raises(CommandFailed, match=said) as failed:
-        SearchQuestion(**given).checked()
-    assert failed.value.exit_code == 2
-
-
-@pytest.mark.parametrize(
-    ("given", "advice"),
+    ("request_", "advice"),
     [
         ({}, "`vectail templates --since all` lists all templates."),
-        ({"levels": ("WARN",)}, "Try it without --level."),
+        ({"filters": {"level": ["WARN"]}}, "Try it without --level."),
         (
-            {"services": ("a",), "topics": ("b",), "since_ms": 1},
-            "Try it without --service or --topic, or over a longer time (--since, --until).",
+            {"filters": {"service": ["a"], "fields": {"a": ["b"]}, "since_ms": 1}},
+            "Try it without --service or --field, or over a longer time (--since, --until).",
         ),
         ({"mode": "words"}, "Try it by meaning (--mode dense)."),
-        ({"families": (FAMILY,)}, "Try it without --family."),
-        ({"services": ("a",), "excluded": Exclusions(levels=("INFO",))}, "Try it without --service or --not-level."),
+        ({"filters": {"not_level": ["INFO"]}}, "Try it without --not-level."),
     ],
 )
-def test_what_to_try_is_what_was_narrowed(given: dict[str, Any], advice: str) -> None:
-    assert SearchQuestion(text="disk", **given).advice() == advice
-
-
-@pytest.mark.parametrize("place", [PLACE, RecordCoordinates("a.b_c-d", 15, 10**17)])
-def test_a_place_is_read_as_it_is_written(place: RecordCoordinates) -> None:
-    assert read_coordinates(str(place)) == place
-
-
-@pytest.mark.parametrize(
-    "text", ["", "logs", "logs/0", "logs@3", "logs/0@", "logs/-1@3", "logs/0@3/4", "logs/0@1e3", "/0@3", "logs/0@" + "9" * 30]
-)
-def test_anything_else_is_no_place(text: str) -> None:
-    with pytest.raises(CommandFailed, match=r"^--around .* logs/0@123$") as failed:
-        read_coordinates(text)
-    assert failed.value.exit_code == 2
-
-
-def test_ids_of_templates_are_read_and_nothing_else_is() -> None:
-    assert read_templates([TEMPLATE]) == (TEMPLATE,)
-    for text in ("", "disk", TEMPLATE[:-1], TEMPLATE + "0", TEMPLATE.upper()):
-        with pytest.raises(CommandFailed, match=r"^--template ") as failed:
-            read_templates([TEMPLATE, text])
-        assert failed.value.exit_code == 2
-
-
-def test_ids_of_families_are_read_and_nothing_else_is() -> None:
-    assert read_families([FAMILY]) == (FAMILY,)
-    for text in ("", "disk", TEMPLATE, FAMILY.upper()):
-        with pytest.raises(CommandFailed, match=r"^--family ") as failed:
-            read_families([FAMILY, text])
-        assert failed.value.exit_code == 2
-
-
-def test_a_field_is_a_name_and_a_value() -> None:
-    assert read_fields(["k8s.pod.name=web-1", "a=b=c", "x="]) == (("k8s.pod.name", "web-1"), ("a", "b=c"), ("x", ""))
-    for wrong in ("pod", "=web-1", ""):
-        with pytest.raises(CommandFailed, match=r"--field .*: give a name and a value"):
-            read_fields([wrong])
+def test_what_to_try_is_what_was_narrowed(request_: dict[str, Any], advice: str) -> None:
+    assert advice_of(request_) == advice

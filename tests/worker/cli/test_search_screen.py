@@ -15,6 +15,7 @@ from worker.cli.search_screen import show_around, show_demo, show_hits, show_tem
 NOON_MS = 1_714_564_800_000
 A_DAY_MS = 86_400_000
 LONG = "Mar 14 15:09:26 gate7 sshd[31415]: PAM 5 more authentication failures; logname= uid=0 euid=0 tty=ssh ruser= rhost=198.51.100.64"
+AROUND = partial(show_around, place="logs/1@250")
 TEMPLATE = {"template": "t", "text": "disk <n> full", "lines": 1234, "first": NOON_MS, "last": NOON_MS + 1000, "example": "disk 7 is full"}
 FAMILY: dict[str, Any] = {"family": "0123456789abcdef", "family_templates": 3, "family_lines": 1234}
 CUT_SHORT = "The search was cut short by a limit or its deadline; there may be more."
@@ -98,7 +99,7 @@ def test_a_forged_reply_cannot_control_the_terminal(width: int, subtests: pytest
     assert re.findall(r"\x1b\]|[\x9b\u202e\u2066]", neighbours) == []
     for name, show, answer in (
         ("hits", show_hits, answer_of(forged, mode=f"dense{control}")),
-        ("around", show_around, around(forged, mode=control)),
+        ("around", AROUND, around(forged, mode=control)),
         ("templates", partial(show_templates_like, advice=""), answer_of(templates=[TEMPLATE | {"score": 0.5}], mode=control)),
     ):
         with subtests.test(name):
@@ -171,7 +172,7 @@ def test_on_a_terminal_it_says_how_to_see_the_neighbours_of_the_first_hit() -> N
 
 def test_neighbours_stand_in_order_and_the_line_itself_is_marked() -> None:
     hits = (hit("before", offset=249), hit("itself"), hit("its second entry", sub=1), hit("after", offset=251))
-    lines = told(140, show_around, around(*hits))
+    lines = told(140, AROUND, around(*hits))
     assert lines[1] == "around logs/1@250  · 12 ms · 2024-05-01 UTC"
     assert lines[2].split() == ["time", "where", "line"]
     assert [line.split()[-1] for line in lines[4:]] == ["before", "itself", "entry", "after"]
@@ -187,7 +188,7 @@ def test_neighbours_stand_in_order_and_the_line_itself_is_marked() -> None:
     ],
 )
 def test_a_line_that_is_not_in_the_index_has_no_mark_and_that_is_said(hits: list[dict[str, Any]], said: str) -> None:
-    assert told(140, show_around, around(*hits, complete=False))[-2:] == [said, CUT_SHORT]
+    assert told(140, AROUND, around(*hits, complete=False))[-2:] == [said, CUT_SHORT]
 
 
 def test_templates_like_a_query_are_shown_with_the_query_above() -> None:
@@ -242,5 +243,5 @@ def test_the_fields_of_a_hit_are_on_one_line_below_its_text_and_the_well_known_o
 
 def test_of_a_sampled_line_the_template_is_shown_and_marked() -> None:
     sampled = hit(None, template_text="disk full on <host>", sampled=True)
-    for lines in (shown(80, sampled), told(80, show_around, around(sampled))):
+    for lines in (shown(80, sampled), told(80, AROUND, around(sampled))):
         assert any("(sampled) disk full on <host>" in line for line in lines)

@@ -45,7 +45,7 @@ def test_search_as_json_is_one_object(served: Served, run_here: RunHere) -> None
 
     answer = json.loads(ended.out)
     assert (ended.exit_code, ended.err) == (0, "")
-    assert list(answer) == ["text", "seconds", "mode", "complete", "hits"]
+    assert list(answer) == ["text", "complete", "mode", "seconds", "hits"]
     assert len(answer["hits"]) == 1
     assert answer["hits"][0]["text"] in LINES
 
@@ -72,7 +72,7 @@ def test_templates_like_a_text_as_json_are_one_object(served: Served, run_here: 
 
     answer = json.loads(ended.out)
     assert (ended.exit_code, ended.err) == (0, "")
-    assert list(answer) == ["like", "since_ms", "seconds", "complete", "templates"]
+    assert list(answer) == ["text", "complete", "mode", "seconds", "templates"]
     (template,) = answer["templates"]
     assert list(template) == ["family", "text", "templates", "lines", "first", "last", "example", "score"]
     assert (template["lines"], template["templates"], template["example"] in LINES) == (len(LINES), 1, True)

@@ -4,7 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from worker.query import QueryReply, QueryRequest, error_reply
+from worker.asking.refusals import QueryReply, error_reply
+from worker.asking.requests import QueryRequest
 
 
 def lines_at(*times_ms: int, text: str = "disk full") -> list[dict[str, Any]]:

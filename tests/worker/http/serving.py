@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from worker.http.listening import listen
+from worker.asking.documents import Action, Document, Page
+from worker.asking.refusals import QueryReply, ReplyCode
+from worker.asking.requests import QueryRequest
 from worker.http.mcp_endpoint import McpSources
-from worker.http.responses import Action, Document, Page
 from worker.http.server import HttpServer, ServerLimits
-from worker.query import QueryReply, QueryRequest, ReplyCode
+from worker.runtime.listening import listen
 from worker.settings.service_tables import HttpTable
 
 WAIT_S = 20.0

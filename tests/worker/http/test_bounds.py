@@ -7,12 +7,12 @@ import pytest
 
 from tests.worker.http.conftest import Serve
 from tests.worker.http.serving import HEAD, QUERY, WAIT_S, Serving, is_cut_off, receive, reply_to
-from worker.http.responses import PageResponse
+from worker.asking.documents import PageText
 from worker.http.server import ServerLimits
 
 SHORT = ServerLimits(first_byte_s=0.5, idle_s=0.5)
 MORE_THAN_SOCKETS_TAKE = 20_000_000
-HEALTHY = PageResponse(200, b"{}", "application/json")
+HEALTHY = PageText(b"{}", "application/json")
 UNSENT_BODY = HEAD + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n"
 STARLETTE_THREADS = 40
 
@@ -149,7 +149,7 @@ def test_health_is_served_while_searches_and_silent_connections_fill_the_limit(s
 def test_health_does_not_wait_for_scrapes(serve: Serve) -> None:
     rendering, may_render = threading.Event(), threading.Event()
 
-    def metrics(_accept: str) -> PageResponse:
+    def metrics(_accept: str) -> PageText:
         rendering.set()
         assert may_render.wait(WAIT_S)
         return HEALTHY

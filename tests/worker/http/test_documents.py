@@ -11,8 +11,9 @@ import pytest
 
 from tests.worker.http.conftest import Serve
 from tests.worker.http.serving import WAIT_S, receive
+from worker.asking.documents import PageText
 from worker.http.documents import MOST_WAITING, OneAtATime
-from worker.http.responses import HttpError, PageResponse
+from worker.http.responses import HttpError
 
 LAG = "/api/lag"
 REPLAY = "/api/dead-letters/replay"
@@ -79,9 +80,7 @@ def test_an_error_of_a_document_is_the_answer_and_a_fault_is_said(serve: Serve) 
 
 def test_a_document_that_hangs_holds_up_nothing_else(serve: Serve) -> None:
     hanging = Hanging()
-    serving = serve(
-        documents={LAG: hanging, "/api/status": echo}, pages={"/healthz": lambda _accept: PageResponse(200, b"{}", "application/json")}
-    )
+    serving = serve(documents={LAG: hanging, "/api/status": echo}, pages={"/healthz": lambda _accept: PageText(b"{}", "application/json")})
     waiting = [serving.send(None, method="GET", path=LAG) for _ in range(MOST_WAITING)]
     assert hanging.entered.acquire(timeout=WAIT_S)
     refused = serving.refused(None, method="GET", path=LAG)

@@ -16,12 +16,13 @@ from tests.worker.http.export_lane import ExportLane, lines_at
 from tests.worker.http.reader import Reader
 from tests.worker.http.serving import WAIT_S, HttpResponse, is_cut_off, receive, reply_to
 from tests.worker.running import wait_until
+from worker.asking.refusals import QueryReply, error_reply
+from worker.asking.requests import QueryRequest
 from worker.http.export_rows import COLUMNS, CsvRows, Reached
 from worker.http.exporting import Export
 from worker.http.pending_queries import PendingQueries
 from worker.http.server import ServerLimits
 from worker.http.streams import Asking, StreamRules
-from worker.query import QueryReply, QueryRequest, error_reply
 
 AT_ONCE = ServerLimits(streams=StreamRules(poll_s=0.001, retry_s=0.0))
 PATIENT = ServerLimits(streams=StreamRules(poll_s=0.001, retry_s=WAIT_S))

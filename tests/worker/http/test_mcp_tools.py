@@ -235,13 +235,15 @@ def test_hostile_text_stays_data_and_nothing_in_it_is_invisible() -> None:
 
 def test_what_is_wrong_with_an_argument_is_said_in_one_line_and_nothing_is_asked() -> None:
     worker = Worker()
-    assert refusal(worker, "search", query="x", since="yesterday").startswith("since: 'yesterday' is no time; give a span such as 15m")
+    assert refusal(worker, "search", query="x", since="yesterday").startswith(
+        "since: 'yesterday' is not a time: give a span such as 90s, 15m"
+    )
     assert refusal(worker, "search", query="x", since="1h", until="2h").startswith("since: ")
     assert refusal(worker, "search") == "query: say what to look for, or name a family or a template"
     assert refusal(worker, "search", query="x", k=0).startswith("k: ")
     assert refusal(worker, "search", query="x", max_characters=10**9).startswith("max_characters: ")
     assert refusal(worker, "search", query="x", mask="y").startswith("mask: ")
-    assert refusal(worker, "around", where="logs-7").startswith("where: 'logs-7' is no place of a line")
+    assert refusal(worker, "around", where="logs-7").startswith("where: 'logs-7' is not the place of a line")
     assert refusal(worker, "compare", since="all") == "since: compare needs a beginning, such as 1h"
     assert refusal(worker, "delete") == "there is no tool 'delete'; there are overview, search, templates, compare, around, lookup"
     assert worker.asked == []

@@ -14,12 +14,13 @@ from tests.worker.http.conftest import Serve
 from tests.worker.http.export_lane import ExportLane, lines_at
 from tests.worker.http.schemas import DOCUMENT, check, takes_query
 from tests.worker.http.serving import PATH, Serving, receive
+from worker.asking.documents import PageText
+from worker.asking.filters import Filters
+from worker.asking.question import Query
 from worker.http.api import Answers, RequestRules, routes_of
 from worker.http.mcp_endpoint import McpSources
 from worker.http.pending_queries import PendingQueries
-from worker.http.responses import PageResponse
 from worker.http.streams import StreamRules
-from worker.query import Filters, Query
 from worker.settings.settings import Settings
 
 NOW_MS = 1_700_000_000_000
@@ -31,7 +32,7 @@ DOCUMENTS = {
 }
 REPLAYED = {"replayed": 1, "partly": 0, "left": 0, "lines": 3, "unresolved": [{"id": "0/2", "reason": "its bytes were not kept"}]}
 PAGES = ("/healthz", "/readyz", "/metrics")
-HEALTHY = PageResponse(200, b'{"status": "ok", "checks": {"kafka": "ok"}}', "application/json")
+HEALTHY = PageText(b'{"status": "ok", "checks": {"kafka": "ok"}}', "application/json")
 ANSWERS: dict[str, Any] = {
     "documents": {path: lambda _given, found=found: found for path, found in DOCUMENTS.items()},
     "actions": {"/api/dead-letters/replay": lambda _given: REPLAYED},

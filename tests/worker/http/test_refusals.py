@@ -6,9 +6,10 @@ import pytest
 
 from tests.worker.http.conftest import Serve
 from tests.worker.http.serving import PATH, Serving, is_cut_off, receive
+from worker.asking.refusals import BadQuery
 from worker.http.request_checks import MAX_HEAD_BYTES, check_head, check_host, check_type
 from worker.http.responses import HttpError, json_object
-from worker.query import BadQuery, parse_query
+from worker.querying.forms import parse_query
 
 MOST_BYTES = 1024
 

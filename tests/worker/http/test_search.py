@@ -7,7 +7,7 @@ import pytest
 from tests.worker.http.conftest import Serve
 from tests.worker.http.serving import HITS, PATH, receive, reply_to
 from tests.worker.running import wait_until
-from worker.query import ErrorCode, error_reply
+from worker.asking.refusals import ErrorCode, error_reply
 
 
 def test_a_query_reaches_the_lane_as_it_came_and_its_reply_is_the_answer(serve: Serve) -> None:

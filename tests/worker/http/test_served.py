@@ -10,7 +10,7 @@ import pytest
 
 from tests.worker.http.schemas import check
 from tests.worker.running import WAIT_S, World, lines_of, wait_until
-from worker.http.listening import Listening, listen
+from worker.runtime.listening import Listening, listen
 from worker.runtime.process import DRAINED
 from worker.settings.service_tables import HttpTable
 

@@ -7,12 +7,12 @@ import pytest
 
 from tests.worker.http.conftest import Serve
 from tests.worker.http.serving import QUERY, WAIT_S, is_cut_off, receive, reply_to
-from worker.http.listening import listen
+from worker.asking.requests import QueryRequest
 from worker.http.pending_queries import PendingQueries
 from worker.http.responses import HttpError
 from worker.http.server import HttpServer
-from worker.query import QueryRequest
 from worker.runtime.lane import Lane
+from worker.runtime.listening import listen
 from worker.runtime.stage import Stage
 from worker.settings.service_tables import HttpTable
 

@@ -11,9 +11,10 @@ from tests.worker.http.export_lane import lines_at
 from tests.worker.http.reader import Reader
 from tests.worker.http.serving import is_cut_off
 from tests.worker.running import wait_until
+from worker.asking.refusals import QueryReply, error_reply
+from worker.asking.requests import QueryRequest
 from worker.http.server import ServerLimits
 from worker.http.streams import StreamRules
-from worker.query import QueryReply, QueryRequest, error_reply
 
 FAST = ServerLimits(streams=StreamRules(poll_s=0.001))
 LINES = lines_at(1, 2, 3)

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sinks.block import new_run
-from worker.query import Query, monotonic_deadline_s
+from worker.asking.question import Query
+from worker.asking.requests import monotonic_deadline_s
 
 ROOT = Path(__file__).parents[3]
 ROOMS = ("worker", "consumers", "producers", "sinks")

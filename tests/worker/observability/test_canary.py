@@ -8,8 +8,9 @@ from typing import Any, cast
 import pytest
 
 from producers.kafka import Delivered, KafkaProducer, QueueFull
+from worker.asking.refusals import QueryReply
+from worker.asking.requests import QueryRequest
 from worker.observability.canary import Canary
-from worker.query import QueryReply, QueryRequest
 
 LOST_S = 60.0
 

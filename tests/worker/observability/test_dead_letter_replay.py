@@ -14,10 +14,10 @@ from sinks.sink import Sink
 from tests.model_fixture import CACHE
 from tests.worker.http.schemas import check
 from tests.worker.running import Ended, World, wait_until
+from worker.asking.refusals import Refused
 from worker.connections import vector_space
 from worker.embedding.loaded import space_of
 from worker.embedding.model.prepared import PreparedModel
-from worker.http.responses import HttpError
 from worker.observability.dead_letter_replay import MOST_IDS, read_ids
 from worker.observability.documents import actions_of, documents_of
 from worker.runtime.process import DRAINED
@@ -46,10 +46,10 @@ def letters(running: Ended) -> list[Any]:
     return found
 
 
-def refusal(call: Callable[[], object]) -> tuple[int, Any]:
-    with pytest.raises(HttpError) as refused:
+def refusal(call: Callable[[], object]) -> Refused:
+    with pytest.raises(Refused) as refused:
         call()
-    return refused.value.status, json.loads(refused.value.body)["error"]
+    return refused.value
 
 
 def failed_once(world: World, values: list[bytes | str], bad: int) -> Ended:
@@ -99,10 +99,10 @@ def test_one_replay_at_a_time_and_another_is_told_so(world: World) -> None:
     first = threading.Thread(target=lambda: outcome.append(action({"ids": [letter["id"]]})))
     first.start()
     wait_until(lambda: world.fake_sink.calls.count("find_blocks") > looks, "a replay that has begun")
-    status, error = refusal(lambda: action({"ids": [letter["id"]]}))
+    refused = refusal(lambda: action({"ids": [letter["id"]]}))
     world.fake_sink.gate.set()
     first.join(60)
-    assert (status, error["code"]) == (409, "busy")
+    assert refused.code == "busy"
     assert outcome[0]["replayed"] == 1
 
 
@@ -111,9 +111,9 @@ def test_an_index_that_is_away_leaves_the_letter_as_it_was(world: World) -> None
     (letter,) = letters(running)
     world.fake_sink.busy_calls = 10**9
     running.service.abandon.set()  # or it would be patient for ten seconds
-    status, error = refusal(lambda: replay(running, letter["id"]))
-    assert (status, error["code"]) == (503, "unavailable")
-    assert error["reason"].startswith("the index does not answer")
+    refused = refusal(lambda: replay(running, letter["id"]))
+    assert refused.code == "unavailable"
+    assert refused.reason.startswith("the index does not answer")
     assert not letters(running)[0]["replayed"]
 
 
@@ -121,8 +121,8 @@ def test_a_worker_that_ends_replays_nothing(world: World) -> None:
     running = failed_once(world, [BAD], 1)
     action = actions_of(running.service)[REPLAY]
     assert running.stop() == DRAINED
-    status, error = refusal(lambda: action({"ids": ["0/0"]}))
-    assert (status, error["reason"]) == (503, "the worker is starting or stopping")
+    refused = refusal(lambda: action({"ids": ["0/0"]}))
+    assert (refused.code, refused.reason) == ("unavailable", "the worker is starting or stopping")
 
 
 @pytest.mark.parametrize(
@@ -139,10 +139,10 @@ def test_a_worker_that_ends_replays_nothing(world: World) -> None:
     ],
 )
 def test_ids_that_are_none_are_refused(body: dict[str, Any]) -> None:
-    status, error = refusal(lambda: read_ids(body))
-    assert (status, error["code"], error["field"]) == (400, "bad_query", "ids")
+    refused = refusal(lambda: read_ids(body))
+    assert (refused.code, refused.field) == ("bad_query", "ids")
 
 
 def test_a_letter_that_is_named_twice_is_one_and_an_unknown_field_is_refused() -> None:
     assert [str(one) for one in read_ids({"ids": ["0/1", "1/0", "0/1"]})] == ["0/1", "1/0"]
-    assert refusal(lambda: read_ids({"ids": ["0/1"], "all": True}))[1]["field"] == "all"
+    assert refusal(lambda: read_ids({"ids": ["0/1"], "all": True})).field == "all"

@@ -7,7 +7,7 @@ import pytest
 
 from tests.worker.http.schemas import check
 from tests.worker.running import Ended, World, lines_of, wait_until
-from worker.http.responses import HttpError
+from worker.asking.refusals import Refused
 from worker.observability.documents import documents_of
 from worker.observability.status_document import worker_name
 from worker.runtime.logs import recent_faults
@@ -122,9 +122,9 @@ def test_dead_letters_are_shown_with_reason_place_and_a_redacted_beginning(world
 @pytest.mark.parametrize("limit", ["0", "1001", "-1", "ten", "1.5", "٣"])
 def test_a_limit_that_is_none_is_refused_by_name(world: World, limit: str) -> None:
     running = world.start().opened()
-    with pytest.raises(HttpError) as refused:
+    with pytest.raises(Refused) as refused:
         documents_of(running.service)["/api/dead-letters"]({"limit": limit})
-    assert (refused.value.status, json.loads(refused.value.body)["error"]["field"]) == (400, "limit")
+    assert (refused.value.code, refused.value.field) == ("bad_query", "limit")
 
 
 def test_while_kafka_is_away_each_document_says_so(world: World) -> None:
@@ -133,6 +133,6 @@ def test_while_kafka_is_away_each_document_says_so(world: World) -> None:
     world.broker.close()
     wait_until(lambda: (ask(running, "/api/lag")["error"] or "").startswith("Kafka does not answer: "), "a lag that says it")
     wait_until(lambda: ask(running, "/api/status")["ready"]["checks"]["kafka"] != "ok", "a status that says it too")
-    with pytest.raises(HttpError) as refused:
+    with pytest.raises(Refused) as refused:
         ask(running, "/api/dead-letters")
-    assert (refused.value.status, str(refused.value).partition(":")[0]) == (503, "Kafka does not answer")
+    assert (refused.value.code, refused.value.reason.partition(":")[0]) == ("unavailable", "Kafka does not answer")

@@ -12,8 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families as parsed
 
 from tests.fakes.sink import FakeSink
 from tests.worker.running import Ended, World, lines_of, wait_until
-from worker.http.listening import listen
 from worker.observability import metrics as m
+from worker.runtime.listening import listen
 from worker.runtime.process import vectail_version
 from worker.settings.masks_version import masks_version
 from worker.settings.rule_tables import DropTable, SampleTable

@@ -15,7 +15,8 @@ from sinks.sink import SinkBroken, SinkBusy, TemplateHit
 from tests.fakes.sink import FakeSink
 from tests.worker.chain import QUERIES, Chain
 from tests.world import blocks, line
-from worker.query import QueryReply, QueryRequest, Requester
+from worker.asking.refusals import QueryReply
+from worker.asking.requests import QueryRequest, Requester
 from worker.querying.answer import LONGEST_S, PATIENCE_S, RETRY_S, Answer
 from worker.querying.documents import MOST_REPLY_BYTES
 from worker.runtime.stage import Abandoned

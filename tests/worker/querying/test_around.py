@@ -6,7 +6,7 @@ from sinks.line import Line
 from sinks.reading.reader import BlockReader
 from tests.fakes.sink import FakeSink
 from tests.world import line, open_sink, write
-from worker.query import Around
+from worker.asking.question import Around
 from worker.querying.around import lines_around
 from worker.querying.documents import shown_line
 

@@ -9,8 +9,8 @@ from consumers.text.families import family_of
 from sinks.line import Line
 from sinks.row import template_id
 from tests.world import index_of, line, open_sink, template, unit
-from worker.query import parse_query
 from worker.querying.compare import compare_windows
+from worker.querying.forms import parse_query
 from worker.querying.ranking import Index
 from worker.querying.search import PreparedQuery
 

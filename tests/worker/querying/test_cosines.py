@@ -13,12 +13,13 @@ from sinks.sink import Sink
 from tests.sinks.settings import strong_sink
 from tests.worker.embedding.model.tiny import Tiny, make_folder
 from tests.world import blocks, line
+from worker.asking.filters import Filters
+from worker.asking.question import Query
 from worker.embedding.engine.llama import LlamaEngine
 from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.model.golden import load_golden
 from worker.embedding.model.prepared import prepare_model
 from worker.embedding.model.vectors import Vector, Vectors
-from worker.query import Filters, Query
 from worker.querying.dense import MOST_TEMPLATES
 from worker.querying.ranking import Index
 from worker.querying.search import PreparedQuery, search

@@ -8,7 +8,7 @@ from consumers.text.families import family_of
 from sinks.row import template_id
 from tests.worker.querying.families_world import World, same_family, world
 from tests.world import line, template
-from worker.query import Query
+from worker.asking.question import Query
 from worker.querying.counts import CountListing, counts_document, find_counts
 from worker.querying.families import named_family
 from worker.querying.ranking import Index

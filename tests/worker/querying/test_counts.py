@@ -11,7 +11,7 @@ from consumers.text.families import family_of
 from sinks.line import Line
 from sinks.reading.tally import FIELD_NAMES
 from tests.world import index_of, line, open_sink, template, unit
-from worker.query import GROUPINGS, Query
+from worker.asking.question import GROUPINGS, Query
 from worker.querying.counts import MOST_TEMPLATES, WIDTHS_MS, CountListing, counts_document, find_counts, width_ms
 from worker.querying.ranking import Index
 from worker.querying.search import PreparedQuery

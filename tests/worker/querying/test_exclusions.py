@@ -12,10 +12,14 @@ from sinks.line import Line
 from sinks.row import template_id
 from tests.worker.querying.families_world import same_family
 from tests.world import index_of, line, open_sink, template, unit, write
+from worker.asking.filters import Filters
+from worker.asking.question import Query
+from worker.asking.refusals import QueryReply
+from worker.asking.requests import Requester
 from worker.messages import ReadyQuery
-from worker.query import Filters, Query, QueryReply, Requester, parse_query
 from worker.querying.answer import Answer
 from worker.querying.dense import MOST_TEMPLATES, nearest_but
+from worker.querying.forms import parse_query
 from worker.querying.lexical import votes_by_words
 from worker.querying.ranking import Index, SearchBounds
 from worker.querying.scope import MOST_EXCLUDED, scope_of

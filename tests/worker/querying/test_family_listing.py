@@ -8,7 +8,7 @@ import pytest
 from consumers.text.families import family_of
 from tests.worker.querying.families_world import World, same_family, world
 from tests.world import index_of, line, open_sink, template, unit
-from worker.query import Query
+from worker.asking.question import Query
 from worker.querying.families import TemplateGroups, named_family
 from worker.querying.family_listing import FamilyListing, families_document, find_families
 from worker.querying.ranking import Index

@@ -8,7 +8,8 @@ from consumers.text.families import family_of
 from sinks.row import template_id
 from tests.worker.querying.families_world import World, best_lines, same_family, world
 from tests.world import counted, index_of, line, open_sink, template, unit, write
-from worker.query import Filters, Query
+from worker.asking.filters import Filters
+from worker.asking.question import Query
 from worker.querying.dense import MOST_NEAR, MOST_TEMPLATES
 from worker.querying.families import TemplateGroups
 from worker.querying.ranking import Index

@@ -11,8 +11,11 @@ from tests.fakes.sink import FakeSink
 from tests.worker.chain import Chain
 from tests.worker.querying.families_world import World, same_family, world
 from tests.world import index_of, line, template, unit
+from worker.asking.filters import Filters
+from worker.asking.question import Query
+from worker.asking.refusals import QueryReply
+from worker.asking.requests import Requester
 from worker.messages import Answerable, ReadyQuery
-from worker.query import Filters, Query, QueryReply, Requester
 from worker.querying.answer import Answer
 from worker.querying.families import named_family
 from worker.querying.hit_families import LONGEST_S, HitFamilies

@@ -12,7 +12,8 @@ from sinks.row import template_id
 from tests.fakes.sink import FakeSink
 from tests.worker.querying.families_world import STATES, WORDS, World, world
 from tests.world import counted, index_of, line, open_sink, template, unit
-from worker.query import Filters, Query
+from worker.asking.filters import Filters
+from worker.asking.question import Query
 from worker.querying.counts import find_counts
 from worker.querying.family_listing import find_families
 from worker.querying.ranking import Index

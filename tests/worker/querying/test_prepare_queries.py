@@ -5,10 +5,11 @@ import json
 import numpy as np
 import pytest
 
+from tests.worker.asking.test_question import BAD
 from tests.worker.chain import QUERIES, REPLIES, Chain
-from tests.worker.test_query import BAD
+from worker.asking.refusals import QueryReply
+from worker.asking.requests import CORRELATION_HEADER, REPLY_TOPIC_HEADER, QueryRequest, Requester
 from worker.messages import EncodedQuery, KafkaRequest, ReadyQuery
-from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER, QueryReply, QueryRequest, Requester
 
 
 def encoded(chain: Chain) -> list[EncodedQuery]:

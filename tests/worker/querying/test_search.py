@@ -9,7 +9,8 @@ from sinks.line import Line
 from sinks.row import template_id
 from tests.fakes.sink import FakeSink
 from tests.world import index_of, line, open_sink, template, unit, write
-from worker.query import Filters, Query
+from worker.asking.filters import Filters
+from worker.asking.question import Query
 from worker.querying.dense import MOST_TEMPLATES
 from worker.querying.ranking import Index
 from worker.querying.search import PreparedQuery, SearchResult, mode_of, search

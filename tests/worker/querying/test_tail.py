@@ -9,8 +9,8 @@ from sinks.line import Line
 from sinks.lines import cut_of
 from sinks.reading.reader import BlockReader
 from tests.world import block, line, open_sink, run, template, unit
-from worker.query import parse_query
 from worker.querying.documents import MOST_REPLY_BYTES, json_bytes
+from worker.querying.forms import parse_query
 from worker.querying.ranking import Index
 from worker.querying.search import PreparedQuery
 from worker.querying.tail import Tail

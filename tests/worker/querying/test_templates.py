@@ -7,7 +7,8 @@ import pytest
 
 from consumers.text.families import family_of
 from tests.worker.chain import Chain
-from worker.query import Filters, Query
+from worker.asking.filters import Filters
+from worker.asking.question import Query
 from worker.querying.dense import MOST_TEMPLATES
 from worker.querying.ranking import Index
 from worker.querying.search import PreparedQuery

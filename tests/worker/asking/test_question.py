@@ -6,19 +6,12 @@ import math
 import pytest
 
 from sinks.reading.filters import LineFilter
-from worker.query import (
-    MAX_K,
-    MAX_TEXT_CHARACTERS,
-    BadQuery,
-    Filters,
-    Query,
-    Requester,
-    header_of,
-    is_late,
-    monotonic_deadline_s,
-    parse_query,
-    patience_s,
-)
+from worker.asking.filters import Filters
+from worker.asking.question import MAX_K, MAX_TEXT_CHARACTERS, Query
+from worker.asking.refusals import BadQuery
+from worker.asking.requests import Requester, header_of, is_late, monotonic_deadline_s, patience_s
+from worker.querying.forms import parse_query
+from worker.querying.scope import line_filter
 
 BAD: dict[str, tuple[bytes, str]] = {
     "not JSON": (b"disk full", "query"),
@@ -121,9 +114,9 @@ def test_bounds_belong_to_what_is_allowed(k: int) -> None:
 def test_filters_become_what_the_reader_understands() -> None:
     filters = {"since_ms": -5, "until_ms": 7, "service": ["a", "b"], "level": ["WARN"], "topic": ["logs"]}
     query = parse_query(json.dumps({"text": "a", "filters": filters}).encode())
-    assert query.filters.as_line_filter() == LineFilter(-5, 7, ("a", "b"), ("WARN",), ("logs",))
+    assert line_filter(query.filters) == LineFilter(-5, 7, ("a", "b"), ("WARN",), ("logs",))
     query = parse_query(b'{"text": "a", "filters": {"fields": {"host": ["h1", "h2"]}, "trace_id": "t"}}')
-    assert query.filters.as_line_filter() == LineFilter(fields=(("host", "h1"), ("host", "h2"), ("trace_id", "t")))
+    assert line_filter(query.filters) == LineFilter(fields=(("host", "h1"), ("host", "h2"), ("trace_id", "t")))
 
 
 @pytest.mark.parametrize(
@@ -141,21 +134,21 @@ def test_filters_become_what_the_reader_understands() -> None:
 )
 def test_a_field_has_one_value_or_several_and_numbers_count_as_their_text(given: str, values: list[str]) -> None:
     query = parse_query(b'{"text": "a", "filters": {"fields": {"f": %s}}}' % given.encode())
-    assert query.filters.as_line_filter().fields == tuple(("f", value) for value in values)
+    assert line_filter(query.filters).fields == tuple(("f", value) for value in values)
 
 
 def test_excluding_filters_become_what_the_reader_understands() -> None:
     filters = {"not_service": ["a", ""], "not_level": ["INFO"], "not_topic": ["logs"], "not_fields": {"pod": ["x", "y"], "code": 503}}
     query = parse_query(json.dumps({"text": "a", "filters": filters}).encode())
-    assert query.filters.as_line_filter() == LineFilter(
+    assert line_filter(query.filters) == LineFilter(
         not_services=("a", ""), not_levels=("INFO",), not_topics=("logs",), not_fields=(("pod", "x"), ("pod", "y"), ("code", "503"))
     )
     assert not query.filters.names_templates
     for name, one in (("not_template", "0123456789abcdef" * 2), ("not_family", "0123456789abcdef")):
         query = parse_query(json.dumps({"text": "a", "filters": {name: [one]}}).encode())
         assert query.filters.names_templates
-        assert query.filters.as_line_filter() == LineFilter(), "the reader gets them apart"
-        with pytest.raises(BadQuery, match="Field required"):
+        assert line_filter(query.filters) == LineFilter(), "the reader gets them apart"
+        with pytest.raises(BadQuery, match="say what to look for"):
             parse_query(json.dumps({"filters": {name: [one]}}).encode())
 
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 from pydantic import ValidationError
 
-from worker.http.listening import HttpRefused, listen
+from worker.runtime.listening import HttpRefused, listen
 from worker.settings.service_tables import HttpTable
 
 
@@ -81,7 +81,7 @@ def test_nobody_sees_the_token() -> None:
 @pytest.mark.process
 def test_who_only_listens_loads_no_server() -> None:
     program = (
-        "import sys, worker.http.listening, worker.settings.service_tables; print(sorted({'starlette', 'uvicorn'} & set(sys.modules)))"
+        "import sys, worker.runtime.listening, worker.settings.service_tables; print(sorted({'starlette', 'uvicorn'} & set(sys.modules)))"
     )
     found = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert found.stdout.strip() == "[]"

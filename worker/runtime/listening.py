@@ -7,10 +7,28 @@ import ipaddress
 import os
 import socket
 from dataclasses import dataclass
-
-from worker.settings.service_tables import HttpTable
+from typing import Protocol
 
 _BACKLOG = 128
+
+
+class Address(Protocol):
+    """Where to listen: the settings have it.
+
+    Thread: any.
+    """
+
+    @property
+    def host(self) -> str:
+        """A name or an address."""
+
+    @property
+    def port(self) -> int:
+        """0: any free one."""
+
+    @property
+    def may_be_open(self) -> bool:
+        """Whether other machines may reach it."""
 
 
 class HttpRefused(Exception):
@@ -37,11 +55,11 @@ class Listening:
         return _is_loopback(self.host)
 
 
-def listen(table: HttpTable) -> Listening:
+def listen(table: Address) -> Listening:
     """Listen on the configured address. Raises HttpRefused, also if other machines would reach it without a token."""
     try:
         family, _, _, _, address = socket.getaddrinfo(table.host, table.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        if not (_is_loopback(str(address[0])) or table.token.get_secret_value() or table.allow_without_token):
+        if not (_is_loopback(str(address[0])) or table.may_be_open):
             change = "set http.token, or http.allow_without_token to true"
             raise HttpRefused(f"http would let everyone who reaches {table.host} search the logs; {change}")
         # listen at once: two sockets may be bound to one port, but only one of them can listen

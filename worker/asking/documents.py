@@ -1,0 +1,24 @@
+"""What a worker says of itself to whoever asks: pages, documents and actions, whatever serves them."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+
+class PageText(NamedTuple):
+    """A page, such as `/metrics`."""
+
+    body: bytes
+    content_type: str
+    is_good: bool = True
+    """False: what it says is that the worker is not well."""
+
+
+Page = Callable[[str], PageText]
+"""Renders a page for a request's `Accept` header, empty without one. Called on any thread of the server; must not wait for I/O."""
+
+Document = Callable[[Mapping[str, str]], Mapping[str, Any]]
+"""Makes a JSON object for the parameters of a URL. Called on any thread of the server, for one request at a time; may wait for I/O for a
+few seconds. Raises Refused."""
+
+Action = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""Does what a JSON object asks for and returns a JSON object; otherwise like a `Document`."""

@@ -1,0 +1,112 @@
+"""A question from outside: JSON, the value of a Kafka record or the body of an HTTP request.
+
+It is untrusted input: every field is typed and bounded.
+"""
+
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from sinks.reading.tally import FIELD, FIELD_NAMES
+from worker.asking.filters import LABEL_CHARACTERS, Filters, TimeMs
+from worker.asking.moments import MOST_MS
+from worker.asking.refusals import BadQuery
+
+MAX_TEXT_CHARACTERS = 4096
+MAX_K = 1000
+MAX_AROUND = 500
+"""Most records before a line, and as many after it."""
+MAX_BUCKETS = 1000
+MAX_AFTER_CHARACTERS = 400
+MAX_DEADLINE_MS = 60_000
+"""A query that may wait longer is refused: others wait behind it."""
+DeadlineMs = Annotated[int, Field(ge=1, le=MAX_DEADLINE_MS)]
+Mode = Literal["dense", "words", "hybrid"]
+"""Rank by meaning, by words, or by both."""
+GROUPINGS: Final = ("time", "template", "family", "service", "level", "topic", FIELD_NAMES)
+
+
+def _check_grouping(name: str) -> str:
+    if name in GROUPINGS or (name.startswith(FIELD) and name != FIELD):
+        return name
+    raise ValueError(f"give {', '.join(GROUPINGS)} or {FIELD}NAME")
+
+
+Grouping = Annotated[str, Field(max_length=LABEL_CHARACTERS + len(FIELD)), AfterValidator(_check_grouping)]
+"""One of `GROUPINGS`, or `field:` with the name of a kept field; `field` counts the names of kept fields, by itself."""
+
+
+class Window(BaseModel):
+    """`since_ms` ≤ time < `until_ms`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    since_ms: TimeMs
+    until_ms: TimeMs
+
+
+class Around(BaseModel):
+    """Asks for the lines around one place in a partition."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    topic: Annotated[str, Field(min_length=1, max_length=LABEL_CHARACTERS)]
+    partition: int = Field(ge=0, lt=1 << 31)
+    offset: int = Field(ge=0, lt=MOST_MS)
+    before: int = Field(default=5, ge=0, le=MAX_AROUND)
+    """Kafka records before `offset`; a record may hold several lines."""
+    after: int = Field(default=5, ge=0, le=MAX_AROUND)
+
+
+class Query(BaseModel):
+    """A valid query: what resembles a text, or what one of the other forms says, or the lines around a place."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    text: str | None = Field(default=None, min_length=1, max_length=MAX_TEXT_CHARACTERS)
+    """What to look for. A listing by frequency has none, nor has `around`; with a filter on templates or families it may be missing."""
+    form: str = Field(default="lines", alias="as", max_length=32)
+    """What the answer holds: the name of one of `worker.querying.forms`."""
+    k: int = Field(default=10, ge=1, le=MAX_K)
+    """Most hits; see `most_lines`."""
+    per_template: int | None = Field(default=None, ge=1, le=100)
+    """Most lines of one template. Not set: 1, and no bound for a text of identifiers only."""
+    per_family: int | None = Field(default=None, ge=1, le=100)
+    """Most lines of one family. Not set: as many as of one template, and no bound under a filter on templates or families, nor for a text
+    of identifiers only."""
+    expand: bool | None = None
+    """Of templates and of what differs: list templates one by one, not families."""
+    mode: Mode | None = None
+    """Not set: `hybrid`, and `words` for a text of identifiers only."""
+    filters: Filters = Filters()
+    around: Around | None = None
+    by: list[Grouping] | None = Field(default=None, min_length=1, max_length=2)
+    """What counts are grouped by. Not set: `time` if there are `buckets`, else `template`."""
+    buckets: int | None = Field(default=None, ge=2, le=MAX_BUCKETS)
+    """At most how many buckets of time."""
+    top: int | None = Field(default=None, ge=1, le=MAX_K)
+    """Counts of how many groups, those with the most lines; buckets of time are no groups."""
+    compare: Window | None = None
+    """What the window of the filters is compared with."""
+    after: str | None = Field(default=None, min_length=1, max_length=MAX_AFTER_CHARACTERS)
+    """Where an export or a tail goes on: as its last answer said."""
+    deadline_ms: DeadlineMs | None = None
+    """How long the sender waits: milliseconds after the record's Kafka timestamp, or after the arrival of an HTTP request."""
+
+    @property
+    def windows(self) -> tuple[Window, Window]:
+        """The two windows of a comparison: now, and what it is compared with. Raises BadQuery unless both ends of both are given."""
+        if self.compare is None:
+            raise BadQuery("compare", "Field required")
+        since_ms, until_ms = self.filters.since_ms, self.filters.until_ms
+        if since_ms is None or until_ms is None:
+            raise BadQuery(f"filters.{'since_ms' if since_ms is None else 'until_ms'}", "compare needs both ends of both windows")
+        windows = Window(since_ms=since_ms, until_ms=until_ms), self.compare
+        for field, window in zip(("filters", "compare"), windows, strict=True):
+            if window.since_ms >= window.until_ms:
+                raise BadQuery(f"{field}.until_ms", "is not after since_ms")
+        return windows
+
+    def most_lines(self, default: int) -> int:
+        """Return `k`, or `default` if the query does not say."""
+        return self.k if "k" in self.model_fields_set else default

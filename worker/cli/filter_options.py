@@ -1,0 +1,118 @@
+"""The options of `search`, `templates` and `counts` that say which lines are meant: made of `worker.asking.filters`, which declares them.
+
+A verb that is decorated with `takes_filters` gets them where its parameter `filters` stands, and their values as a query has them.
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Annotated, Any, Final
+
+import typer
+
+from worker.asking.filters import EXCLUDES, FILTERS, Of
+from worker.asking.moments import moment_ms, since_ms
+from worker.cli.exits import user_error
+
+Given = dict[str, Any]
+"""Filters by name, as a query has them; those that are not given are left out."""
+_UNTIL: Final = "Only lines older than 90s, 15m, 1h, 7d, or from before a time."
+_HEX: Final = {"template": 32, "family": 16}
+"""Digits of an id."""
+
+
+def takes_filters(*, since: str | None = None, since_help: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a verb an option for each filter; `since` is what `--since` is by default."""
+
+    def decorate(verb: Callable[..., None]) -> Callable[..., None]:
+        @wraps(verb)
+        def called(**words: Any) -> None:  # noqa: ANN401 - as typer reads them
+            given = {name: words.pop(name) for name in ("since", "until", *FILTERS)}
+            verb(**words, filters=_read(given))
+
+        def option(name: str, annotation: object, default: str | None = None) -> inspect.Parameter:
+            return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+        ours = [
+            option("since", Annotated[str | None, typer.Option(help=since_help, metavar="WHEN")], since),
+            option("until", Annotated[str | None, typer.Option(help=_UNTIL, metavar="WHEN")]),
+            *(option(name, _annotation(name, of)) for name, of in FILTERS.items()),
+        ]
+        own = inspect.signature(verb).parameters.values()
+        parameters = [one for parameter in own for one in (ours if parameter.name == "filters" else [parameter])]
+        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = {one.name: one.annotation for one in parameters}
+        return called
+
+    return decorate
+
+
+def option_of(name: str) -> str:
+    """Return the option for a filter, or for an end of the window."""
+    return f"--{name.removesuffix('_ms').replace('fields', 'field').replace('_', '-')}"
+
+
+def as_text(word: str) -> str:
+    """Return a word of the command line with bytes that are not UTF-8 replaced."""
+    return word.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def begin_ms(since: str, *, now_ms: int, option: str = "--since") -> int | None:
+    """Return the first wanted millisecond since 1970, None for `all`. Raises CommandFailed."""
+    try:
+        return since_ms(since, now_ms)
+    except ValueError as error:
+        raise user_error(f"{option} {error}") from None
+
+
+def _annotation(name: str, of: Of) -> object:
+    unwanted = name.startswith(EXCLUDES)
+    about = f"{'No' if unwanted else 'Only'} lines {'with' if of.value == 'NAME=VALUE' else 'of'} this {of.one}"
+    if name == "trace_id":
+        return Annotated[str | None, typer.Option(option_of(name), help=f"{about}.", metavar=of.value)]
+    return Annotated[list[str] | None, typer.Option(option_of(name), help=f"{about}; may be repeated.", metavar=of.value)]
+
+
+def _read(given: dict[str, Any]) -> Given:
+    """Return what the options hold as filters of a query. Raises CommandFailed."""
+    from time import time
+
+    now_ms = round(time() * 1000)
+    filters: Given = {}
+    if given["since"] is not None and (begin := begin_ms(given["since"], now_ms=now_ms)) is not None:
+        filters["since_ms"] = begin
+    if given["until"] is not None:
+        try:
+            filters["until_ms"] = moment_ms(given["until"], now_ms)
+        except ValueError as error:
+            raise user_error(f"--until {error}") from None
+    if "since_ms" in filters and "until_ms" in filters and filters["since_ms"] >= filters["until_ms"]:
+        raise user_error("--since is not before --until, so no line can match")
+    for name, value in given.items():
+        if name in FILTERS and value:
+            filters[name] = as_text(value) if isinstance(value, str) else _values(name, list(map(as_text, value)))
+    return filters
+
+
+def _values(name: str, words: Sequence[str]) -> list[str] | dict[str, list[str]]:
+    of = FILTERS[name]
+    if of.value == "NAME=VALUE":
+        return _pairs(name, words)
+    kind = name.removeprefix(EXCLUDES)
+    if of.value == "ID":
+        for word in words:
+            if len(word) != _HEX[kind] or set(word) - set("0123456789abcdef"):
+                raise user_error(
+                    f"{option_of(name)} {word!r}: give the id of a {kind} as `--json` shows it, {_HEX[kind]} hexadecimal digits"
+                )
+    return list(words)
+
+
+def _pairs(name: str, words: Sequence[str]) -> dict[str, list[str]]:
+    values: dict[str, list[str]] = {}
+    for word in words:
+        field, equals, value = word.partition("=")
+        if not field or not equals:
+            raise user_error(f"{option_of(name)} {word!r}: give a name and a value, such as k8s.pod.name=web-1")
+        values.setdefault(field, []).append(value)
+    return values

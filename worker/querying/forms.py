@@ -1,0 +1,61 @@
+"""All forms of question, and how a request is read as one of them."""
+
+from typing import Final
+
+from pydantic import ValidationError
+
+from worker.asking.filters import TRACE_FIELD
+from worker.asking.question import Query
+from worker.asking.refusals import BadQuery
+from worker.querying.around import AROUND
+from worker.querying.compare import COMPARE
+from worker.querying.counts import COUNTS
+from worker.querying.export import EXPORT
+from worker.querying.form import Form, refuse_set
+from worker.querying.lines import LINES
+from worker.querying.tail import TAIL
+from worker.querying.templates import TEMPLATES
+
+FORMS: Final = {form.name: form for form in (LINES, TEMPLATES, COUNTS, AROUND, COMPARE, EXPORT, TAIL)}
+_SHOWN_CHARACTERS = 100
+
+
+def form_of(query: Query) -> Form:
+    """Return the form of a valid query."""
+    return AROUND if query.around is not None else FORMS[query.form]
+
+
+def parse_query(value: bytes | None, form: str | None = None) -> Query:
+    """Parse a request's value; `form` is what `as` is then, whether it is given or not. Raises BadQuery."""
+    try:
+        query = Query.model_validate_json(value or b"")
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        field = ".".join(str(part) for part in first["loc"])[:_SHOWN_CHARACTERS]
+        raise BadQuery(field or "query", first["msg"].removeprefix("Value error, ")) from None
+    if form is not None:
+        if "form" in query.model_fields_set and query.form != form:
+            raise BadQuery("as", f"is {form} here")
+        query = query.model_copy(update={"form": form})
+    _check(query)
+    return query
+
+
+def _check(query: Query) -> None:
+    """Refuse parts that contradict each other. Raises BadQuery."""
+    names = [name for name, form in FORMS.items() if form is not AROUND]
+    if query.form not in names:
+        raise BadQuery("as", f"give one of {', '.join(names)}")
+    form = form_of(query)
+    if form is AROUND:
+        form.check(query)  # which refuses all others
+        return
+    for part in dict.fromkeys(part for one in FORMS.values() for part in one.takes):
+        if part not in form.takes:
+            takers = " and ".join(one.name for one in FORMS.values() if part in one.takes)
+            refuse_set(f"is for {takers} only", **{part: getattr(query, part)})
+    form.check(query)
+    if query.filters.trace_id is not None and TRACE_FIELD in query.filters.fields:
+        raise BadQuery("filters.trace_id", "is among fields as well: give one of both")
+    if query.text is None:
+        refuse_set("needs a text", mode=query.mode)
