@@ -55,7 +55,6 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Quick(), "quick")
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is marked as long, unless there is time, and keep together what shares something."""
     mark_vllm(items)
@@ -67,7 +66,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in {*left_out}]
-    keep_together(items)
+    if getattr(config.option, "loadgroup", False):
+        keep_together(items)
     if (seed := config.getoption("--shuffle")) is not None:
         shuffle(items, seed)
 

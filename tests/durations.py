@@ -19,6 +19,7 @@ import pytest
 from _pytest.fixtures import FixtureDef, SubRequest
 
 from tests.forks import spent_s
+from tests.ordering import without_group
 
 MOST_S = 30.0
 _DEAREST = 40
@@ -99,7 +100,7 @@ class Durations:
         for kind, value in report.user_properties:
             if kind == _TEST and isinstance(value, list):
                 elapsed_s, processor_s, is_long = value
-                self._tests[report.nodeid] = Took(elapsed_s, processor_s), is_long
+                self._tests[without_group(report.nodeid)] = Took(elapsed_s, processor_s), is_long
             elif kind == _FIXTURE and isinstance(value, list):
                 name, scope, *took = value
                 before, times = self._fixtures[name, scope]
