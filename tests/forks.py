@@ -89,7 +89,9 @@ def _fork_on(orders: socket.socket) -> bool:
                     _report(ready.fd, *ends.pop(ready.fd))
                     continue
                 order, files, _, _ = socket.recv_fds(orders, _MOST_BYTES, 2)
-                if not order:
+                if not order:  # a run that was killed leaves no worker behind
+                    for pid, _ in ends.values():
+                        os.kill(pid, signal.SIGKILL)
                     return False
                 if (pid := os.fork()) == 0:
                     _become(json.loads(order), files[0])

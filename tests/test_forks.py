@@ -1,6 +1,7 @@
 """A forked `vectail` ends as one from the command line does, and says the same."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -30,3 +31,14 @@ def test_two_run_at_once_and_a_signal_ends_one() -> None:
         os.kill(one.pid, signal.SIGKILL)
         assert one.wait(WAIT_S) == -signal.SIGKILL
         one.stderr.close()
+
+
+def test_what_was_forked_ends_with_the_run_that_did_however_that_ends() -> None:
+    start = "import os; from tests.forks import Forked; print(Forked(['run'], {**os.environ, 'VECTAIL_HTTP__PORT': '0'}).pid, flush=True)"
+    run = subprocess.Popen([sys.executable, "-c", f"{start}; input()"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert run.stdout is not None
+    forked = os.pidfd_open(int(run.stdout.readline()))
+    run.kill()
+    run.communicate()
+    assert select.select([forked], [], [], WAIT_S)[0] == [forked]
+    os.close(forked)

@@ -23,6 +23,7 @@ from tests.services.kafka import KafkaServer
 from tests.services.milvus import MilvusServer, connected
 from tests.services.missing import skip_or_fail
 from tests.services.redis import local_redis
+from tests.worker.running import wait_until
 
 SHAPES = {
     "E1": "jk2_init() Found child {} in scoreboard slot {}",
@@ -159,10 +160,10 @@ def kafka_address(kafka: KafkaServer) -> str:
 
 @pytest.fixture
 def milvus_uri(milvus: MilvusServer) -> Iterator[str]:
-    """The address of a server on which no benchmark's collection may be left; other tests use it meanwhile."""
+    """The address of a server on which no benchmark's collection may stay; another benchmark may be using it meanwhile."""
     yield milvus.uri
     with connected(milvus.uri) as client:
-        assert [name for name in client.list_collections() if name.startswith("bench")] == []
+        wait_until(lambda: not any(name.startswith("bench") for name in client.list_collections()), "the end of every collection")
 
 
 @pytest.mark.process

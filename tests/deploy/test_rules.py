@@ -14,7 +14,7 @@ from worker.observability.conditions import CONDITIONS, Condition
 CONFIG = DEPLOY / "prometheus" / "prometheus.yml"
 ABOUT, STEP_S = "logs/0", 30
 ALERTS = [rule for rule in rules() if "alert" in rule]
-WANTED = {alert["alert"] for alert in ALERTS}
+DESCRIBED = set(re.findall(r"^### (Vectail\w+)$", (DEPLOY.parent / "docs" / "operations.md").read_text(encoding="utf-8"), re.MULTILINE))
 
 
 def name_of(rule: dict[str, Any]) -> str:
@@ -30,11 +30,10 @@ def test_the_settings_and_the_rules_are_valid() -> None:
 
 def told(condition: Condition, at_s: int, *instances: str) -> dict[str, Any]:
     """Return what promtool must find of an alert at that moment: told of each of these instances, or once of all."""
-    about = {"$labels.about": ABOUT, "$labels.instance": ""}
     alerts = []
     for instance in instances:
         texts = {name: getattr(condition, name) for name in ("summary", "description", "runbook")}
-        for place, value in {**about, "$labels.instance": instance}.items():
+        for place, value in (("$labels.about", ABOUT), ("$labels.instance", instance)):
             texts = {name: text.replace(f"{{{{ {place} }}}}", value) for name, text in texts.items()}
         of = {"instance": instance} if "$labels.instance" in condition.summary else {}
         of |= {"about": ABOUT} if condition.judge is not None else {}
@@ -75,7 +74,7 @@ def test_each_alert_fires_when_a_worker_or_none_says_so_and_after_its_time_and_s
     cases = [of_no_worker(one) if one.judge is None else of_a_worker(one) for one in CONDITIONS]
     (tmp_path / "cases.yml").write_text(yaml.safe_dump({"rule_files": [str(RULES)], "evaluation_interval": f"{STEP_S}s", "tests": cases}))
     promtool("test", "rules", tmp_path / "cases.yml")
-    assert {alert["alert"] for alert in ALERTS} == WANTED == {one.name for one in CONDITIONS}
+    assert {alert["alert"] for alert in ALERTS} == DESCRIBED == {one.name for one in CONDITIONS}
 
 
 def test_an_alert_says_how_bad_it_is_what_it_means_and_what_to_do(subtests: pytest.Subtests) -> None:

@@ -57,12 +57,12 @@ def as_text(word: str) -> str:
     return word.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def begin_ms(since: str, *, now_ms: int, option: str = "--since") -> int | None:
+def begin_ms(since: str, *, now_ms: int) -> int | None:
     """Return the first wanted millisecond since 1970, None for `all`. Raises CommandFailed."""
     try:
         return since_ms(since, now_ms)
     except ValueError as error:
-        raise user_error(f"{option} {error}") from None
+        raise user_error(f"--since {error}") from None
 
 
 def _annotation(name: str, of: Of) -> object:
@@ -89,7 +89,7 @@ def _read(given: dict[str, Any]) -> Given:
     if "since_ms" in filters and "until_ms" in filters and filters["since_ms"] >= filters["until_ms"]:
         raise user_error("--since is not before --until, so no line can match")
     for name, value in given.items():
-        if name in FILTERS and value:
+        if name in FILTERS and value not in (None, []):  # an empty text is a value: an unset variable of a shell must not widen the search
             filters[name] = as_text(value) if isinstance(value, str) else _values(name, list(map(as_text, value)))
     return filters
 

@@ -72,6 +72,7 @@ def test_every_verb_passes_every_filter_on(run_here: RunHere, sent: list[dict[st
         (("templates", "--since", "all"), {"as": "templates", "k": 20}),
         (("templates", "--since", "all", "--like", "disk"), {"as": "templates", "k": 20, "text": "disk", "mode": "dense"}),
         (("counts", "--since", "all"), {"as": "counts"}),
+        (("counts", "--since", "all", "--trace-id", ""), {"as": "counts", "filters": {"trace_id": ""}}),
         (
             ("counts", "disk", "--since", "all", "--mode", "words", "--top", "3"),
             {"as": "counts", "text": "disk", "mode": "words", "top": 3},
