@@ -3,8 +3,9 @@
     pytest --record .cache/durations.jsonl
 
 Elapsed time says how busy the machine was, so it is only listed. What counts is *processor* time, of the test's process and of its children
-that have ended: a test above `MOST_S` of it must be marked `long`. Fixtures that several tests share are counted by themselves. Under xdist
-the processes of the run send what they measured along with their reports.
+that have ended: a test above `MOST_S` of it must be marked `long`. Fixtures that several tests share are counted by themselves, with their
+end, which is where a browser or a server that they started is counted. Under xdist the processes of the run send what they measured along
+with their reports.
 """
 
 import json
@@ -23,6 +24,7 @@ from tests.ordering import without_group
 
 MOST_S = 30.0
 _DEAREST = 40
+_LEAST_END_S = 0.1
 _TEST, _FIXTURE = "vectail.test", "vectail.fixture"
 
 
@@ -54,14 +56,27 @@ class Stopwatch:
     def __init__(self) -> None:
         self._started = _now()
         self._shared = Took()
-        """What fixtures that are shared took within the test that is under way."""
+        """What the set-up of shared fixtures took within the test that is under way."""
+        self._ended: Took | None = None
+        """When the test and what is its own had ended, so that only fixtures that it shares were left to end."""
         self._fixtures: list[tuple[str, str, Took]] = []
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self) -> Iterator[None]:
         """Begin with the set-up of a test."""
-        self._started, self._shared, self._fixtures = _now(), Took(), []
+        self._started, self._shared, self._ended, self._fixtures = _now(), Took(), None, []
         return (yield)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Have an item's own teardown, which runs after that of the fixtures that are its own, say when it was."""
+        own = item.teardown
+
+        def teardown() -> None:
+            own()
+            self._ended = _now()
+
+        item.teardown = teardown  # type: ignore[method-assign] # no hook lies between the fixtures of a test and those of its file
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: FixtureDef[Any], request: SubRequest) -> Iterator[None]:
@@ -79,9 +94,13 @@ class Stopwatch:
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
         """Attach what was measured to the report of the end."""
         if call.when == "teardown":
-            took = _now().minus(self._started).minus(self._shared)
+            now = _now()
+            ended = self._ended or now
+            took = ended.minus(self._started).minus(self._shared)
             item.user_properties.append((_TEST, [*took, item.get_closest_marker("long") is not None]))
             item.user_properties += [(_FIXTURE, [name, scope, *took]) for name, scope, took in self._fixtures]
+            if (end := now.minus(ended)).processor_s > _LEAST_END_S:
+                item.user_properties.append((_FIXTURE, [f"end of what {item.path.name} shares", "module", *end]))
         return (yield)
 
 

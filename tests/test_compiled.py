@@ -148,17 +148,30 @@ def test_what_is_missing_or_cannot_be_loaded_is_named(source: Path) -> None:
 # The program
 
 
-@pytest.mark.process
-@pytest.mark.parametrize("words", [("doctor",), ("run",), ("search", "x"), ("estimate", "-")])
-def test_a_verb_that_needs_what_is_not_compiled_ends_with_2_and_one_line(tmp_path: Path, words: tuple[str, ...]) -> None:
+@pytest.fixture
+def changed(tmp_path: Path) -> Path:
+    """A copy of the product in which one C file is another than its library was compiled from."""
     for package in PRODUCT_PACKAGES:
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
-    changed = tmp_path / "sinks" / "tokens.c"
-    changed.write_text(changed.read_text(encoding="utf-8") + "\n", encoding="utf-8")
-    ended = vectail(*words, cwd=tmp_path)
+    tokens = tmp_path / "sinks" / "tokens.c"
+    tokens.write_text(tokens.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("words", [("run",), ("search", "x"), ("estimate", "-")])
+def test_a_verb_that_needs_what_is_not_compiled_ends_with_2_and_one_line(changed: Path, words: tuple[str, ...]) -> None:
+    ended = vectail(*words, cwd=changed)
     assert ended.exit_code == 2
-    assert in_one_line(ended) == f"{changed}.so was compiled from another tokens.c: run `make native`"
-    assert vectail("config", "show", cwd=tmp_path).exit_code == 0  # needs no C
+    assert in_one_line(ended) == f"{changed}/sinks/tokens.c.so was compiled from another tokens.c: run `make native`"
+
+
+@pytest.mark.process
+def test_what_needs_no_c_works_without_it_and_the_doctor_names_it(changed: Path) -> None:
+    assert vectail("config", "show", cwd=changed).exit_code == 0
+    ended = vectail("doctor", cwd=changed)
+    assert ended.exit_code == 1
+    assert "tokens.c.so was compiled from another tokens.c" in " ".join(ended.out.split())
 
 
 @pytest.mark.process

@@ -23,6 +23,7 @@ _MERGING = {"limits__max_in_flight_records": "40", "index__flush_s": "0.01"}
 _MANY_RECORDS = 2_000
 """So many that a life is not over at its second commit, and has enough blocks to merge."""
 _PROTOCOLS: tuple[Protocol, ...] = ("classic", "classic", "consumer", "consumer")
+_NEW_RECORDS = 100
 _AT_REVOCATION = "revoke"
 _MOMENTS = {
     "polled": "2",
@@ -72,7 +73,7 @@ class Lives:
     def killed_at(self, point: str) -> None:
         """Run a worker until this fail point, and judge what it leaves."""
         merges = point in _OF_MERGING
-        self.scene.topics.send(_MANY_RECORDS if merges or point in _OF_COMMITTING else RECORDS_A_LIFE, _mixed)
+        self._leave_at_least(_MANY_RECORDS if merges or point in _OF_COMMITTING else RECORDS_A_LIFE)
         worker = self._begin(test_fail_point=f"{point}:{_MOMENTS.get(point, _USUAL_MOMENT)}", **(_MERGING if merges else {}))
         if point == _AT_REVOCATION:
             self.scene.wait_progress(worker)
@@ -84,7 +85,7 @@ class Lives:
 
     def killed_after(self, chance: random.Random) -> None:
         """Run a worker until a random moment, and judge what it leaves."""
-        self.scene.topics.send(RECORDS_A_LIFE, _mixed)
+        self._leave_at_least(RECORDS_A_LIFE)
         worker = self._begin()
         worker.wait_for("model ready")
         if chance.random() < 0.6:
@@ -96,12 +97,18 @@ class Lives:
     def end(self, *, vectors: bool = True) -> None:
         """Let a worker finish the rest and some more records; judge everything. At least one worker must have been killed."""
         assert self._deaths, "no worker was killed before the end"
-        self.scene.topics.send(RECORDS_A_LIFE, _mixed)
+        self._leave_at_least(RECORDS_A_LIFE)
         worker = self._begin()
         self.scene.wait_all_committed(worker)
         self.scene.fresh_record_flows(worker)
         self.scene.drain(worker)
         self.scene.judge_end(vectors=vectors)
+
+    def _leave_at_least(self, records: int) -> None:
+        """Send so many that a life has this many to work on: what the one before left, and new ones."""
+        topics = self.scene.topics
+        left = sum(topics.ends().values()) - sum(topics.committed().values())
+        topics.send(max(records - left, _NEW_RECORDS), _mixed)
 
     def _begin(self, **settings: str) -> WorkerProcess:
         return self.scene.start_under(next(self._turns), **self._settings | settings)

@@ -19,9 +19,10 @@ from worker.runtime.fail_point import KILLED
 
 MERGING = {"limits__max_in_flight_records": "150", "index__flush_s": "0.02"}
 """So many small blocks that each life merges some."""
-LIVES = ("after_blocks:30", "", "after_merged:3", "before_commit:3")
+LIVES = ("after_blocks:30", "", "after_merged:3")
 """Where each worker is killed; empty: at a random moment."""
 LONG_LIVES = (
+    "before_commit:3",
     *("resume_read:2", "closed:20", "before_blocks:20", "", "before_merged:2", "after_merged:1", "after_commit:5", ""),
     *("before_inner_delete:1", "after_inner_delete:2", "after_inner_delete:1", "landed:1", "after_templates:2", "", ""),
 )
