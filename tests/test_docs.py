@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parents[1]
-README_LINES = 200
+README_LINES = 130
 ALERT_RULES = "deploy/prometheus/rules/vectail.yml"
 DESIGN, OPERATIONS = "docs/design.md", "docs/operations.md"
 SETTINGS, METRICS = "docs/settings.md", "docs/metrics.md"

@@ -45,8 +45,8 @@ def test_every_vectail_command_is_one_that_the_command_line_takes(arguments: lis
     assert outcome.exit_code == 0, outcome.output
 
 
-def test_the_verbs_in_the_readme_are_those_of_the_command_line() -> None:
-    table = README.partition("| `vectail …` | |")[2].partition("\n\n")[0]
+def test_the_verbs_in_operations_are_those_of_the_command_line() -> None:
+    table = PAGES.partition("| `vectail …` | |")[2].partition("\n\n")[0]
     listed = [verb for row in table.splitlines() for verb in re.findall(r"`([a-z]+)`", row.partition(" | ")[0])]
     outcome = CliRunner().invoke(app, ["--help"])
     assert set(listed) == set(re.findall(r"^  ([a-z]+)  ", outcome.output.partition("Commands:")[2], re.MULTILINE))
@@ -71,12 +71,6 @@ def test_the_example_of_engine_settings_is_the_default(tmp_path: Path) -> None:
     (example,) = (text for text in fences("toml") if text.startswith("[engine]"))
     file.write_text(example, encoding="utf-8")
     assert load_settings(file).engine == load_settings(None).engine
-
-
-def test_every_folder_of_the_readme_exists() -> None:
-    named = re.findall(r"^\| `([a-z]+)/`", README, re.MULTILINE)
-    assert len(named) >= 6
-    assert all((ROOT / name).is_dir() for name in named)
 
 
 def test_the_fields_of_a_request_are_those_that_the_worker_takes() -> None:
