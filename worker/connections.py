@@ -122,7 +122,7 @@ def vector_space(space: EmbeddingSpace) -> VectorSpace:
 
 
 def _redis(table: RedisTable, space: EmbeddingSpace, say: Callable[[str], None]) -> Callable[[Crash], RedisCache] | None:
-    if not table.url and not table.sentinels:
+    if not table.url:
         return None
     return lambda on_crash: RedisCache(table, space, say=say, on_crash=on_crash)
 

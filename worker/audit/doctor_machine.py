@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from worker.audit.doctor import Check
 from worker.audit.doctor_words import bytes_of
 from worker.audit.doctor_worker import ask_worker
+from worker.embedding.cache.redis_writer import QUEUE_BYTES
 from worker.embedding.engine.cpu_count import cpu_count
 from worker.settings.service_tables import HttpTable
 from worker.settings.settings import Settings
@@ -68,8 +69,8 @@ def caps_of(settings: Settings) -> list[Cap]:
         Cap("cache.memory_bytes", cache.memory_bytes),
         Cap("cache.max_known_templates", _KNOWN_BYTES * cache.max_known_templates),
     ]
-    if settings.redis.url or settings.redis.sentinels:
-        caps.append(Cap("redis.queue_bytes", settings.redis.queue_bytes))
+    if settings.redis.url:
+        caps.append(Cap("vectors that wait to be written to Redis", QUEUE_BYTES))
     return caps
 
 

@@ -61,7 +61,7 @@ def judge_transport(settings: Settings) -> Check:
         parts.append("the password of Kafka (security.protocol sasl_plaintext)")
     url = urlsplit(redis.url or "redis:")
     has_password = bool(redis.password.get_secret_value() or url.password)
-    if has_password and url.scheme == "redis" and not is_here(url.hostname or "localhost"):
+    if has_password and url.scheme.partition("+")[0] == "redis" and not is_here(url.hostname or "localhost"):
         parts.append("the password of Redis (redis://)")
     if _is_sent_openly(milvus.uri, milvus.token, milvus.password):
         parts.append("the password of Milvus (http://)")

@@ -8,7 +8,13 @@ MOVED: Final = {
 }
 """Old name → the setting that took its place."""
 
-GONE: Final[dict[str, str]] = {}
+GONE: Final = {
+    "redis.cluster": "a redis.url of a cluster begins with redis+cluster://",
+    "redis.queue_bytes": "16 MiB of vectors may wait to be written",
+    "redis.sentinel_master": "it stands in redis.url: redis+sentinel://HOST:PORT/MASTER",
+    "redis.sentinel_user": "it stands in redis.url: redis+sentinel://USER@HOST:PORT/MASTER",
+    "redis.sentinels": "they stand in redis.url: redis+sentinel://HOST:PORT,HOST:PORT/MASTER",
+}
 """Old name → what its user does now."""
 
 

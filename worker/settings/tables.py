@@ -181,21 +181,14 @@ class RedisTable(Table):
     """The cache that workers share: Redis or Valkey. Losing it costs speed only."""
 
     url: str = ""
-    """`redis://HOST:PORT/DB`, `rediss://…` with TLS, or `unix://PATH`. Empty: no Redis. With `sentinels` only its scheme is used."""
+    """`redis://HOST:PORT/DB`; a cluster is `redis+cluster://HOST:PORT` of any node, a master behind sentinels
+    `redis+sentinel://HOST:PORT,HOST:PORT/MASTER/DB`; each with TLS if it begins with `rediss`. Or `unix://PATH`. Empty: no Redis."""
     user: str = ""
-    """User name. Empty: the one in `url`, if any."""
+    """User name. Empty: the one in `url`, if any; what `url` says of sentinels is for the sentinels."""
     password: SecretStr = SecretStr("")
-    """Password. Empty: the one in `url`, if any."""
-    cluster: bool = False
-    """Whether `url` is a node of a Redis Cluster."""
-    sentinels: tuple[str, ...] = ()
-    """`HOST:PORT` of each sentinel; they name the master of `sentinel_master`."""
-    sentinel_master: str = "mymaster"
-    """Name under which the sentinels know the master."""
-    sentinel_user: str = ""
-    """User name at the sentinels."""
+    """Password. Empty: as with `user`."""
     sentinel_password: SecretStr = SecretStr("")
-    """Password at the sentinels."""
+    """Password at the sentinels. Empty: the one in `url`, if any."""
     ca_file: Path | None = None
     """Certificates to trust (PEM), with TLS. Not set: the system's."""
     cert_file: Path | None = None
@@ -209,8 +202,6 @@ class RedisTable(Table):
     """Seconds after its last write when a vector expires."""
     read_budget_s: float = Field(default=0.05, gt=0, le=5)
     """Seconds to wait for an answer; vectors that have not arrived by then count as missing."""
-    queue_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
-    """Bytes of vectors that may wait to be written. More are dropped and counted."""
 
 
 def new_masker(table: MaskTable) -> "Masker":

@@ -58,7 +58,8 @@ def test_caps_that_do_not_fit_into_the_memory_are_a_problem() -> None:
     says(judge_memory(GIB, "the container may use", caps), "memory", "problem", "may be killed")
     says(judge_memory(None, "", caps), "memory", "ok", "cannot be read")
     assert {cap.name.split(",")[0] for cap in caps_of(settings_of(redis={"url": "redis://r"}))} == {
-        "limits.max_in_flight_bytes", "kafka.prefetch_bytes", "cache.memory_bytes", "cache.max_known_templates", "redis.queue_bytes"
+        "limits.max_in_flight_bytes", "kafka.prefetch_bytes", "cache.memory_bytes", "cache.max_known_templates",
+        "vectors that wait to be written to Redis",
     }  # fmt: skip
 
 

@@ -58,7 +58,7 @@ def test_flags_stand_over_the_environment_and_the_environment_over_the_file(tmp_
 
 def test_numbers_lists_and_paths_come_out_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, text in {
-        "VECTAIL_REDIS__SENTINELS": '["a", "b,c"]',
+        "VECTAIL_MASK__DISABLED": '["uuid", "url"]',
         "VECTAIL_QUERY__REPLY_TOPICS": "one, two",
         "VECTAIL_LIMITS__MAX_IN_FLIGHT_RECORDS": "17",
         "VECTAIL_LIMITS__DRAIN_TIMEOUT_S": "2.5",
@@ -68,7 +68,7 @@ def test_numbers_lists_and_paths_come_out_of_the_environment(monkeypatch: pytest
     }.items():
         monkeypatch.setenv(name, text)
     settings = load_settings(None)
-    assert settings.redis.sentinels == ("a", "b,c")
+    assert settings.mask.disabled == ("uuid", "url")
     assert settings.query.reply_topics == ("one", "two")
     assert (settings.limits.max_in_flight_records, settings.limits.drain_timeout_s, settings.engine.threads) == (17, 2.5, 3)
     assert settings.model.folder == Path("/models/own")
