@@ -94,7 +94,7 @@ def tracing_of(settings: Settings, say: Callable[[str], None]) -> Tracing | None
     secret = table.authorization.get_secret_value()
     headers = {"Authorization": secret} if secret else {}
     kafka = settings.kafka
-    rules = TraceRules(table.endpoint, headers, kafka.group, kafka.query_group, vectail_version(), table.share, table.most_links)
+    rules = TraceRules(table.endpoint, headers, kafka.group, kafka.query_group, vectail_version(), table.share)
     return open_tracing(rules, say=say)
 
 
@@ -111,7 +111,6 @@ def open_registry(table: RegistryTable) -> RegistryClient | None:
             ca_file=table.ca_file,
             cert_file=table.cert_file,
             key_file=table.key_file,
-            timeout_s=table.timeout_s,
         )
     )
 

@@ -101,9 +101,6 @@ def judge_limits(settings: Settings) -> Check:
     if decode.max_record_bytes > limits.max_in_flight_bytes:
         found = f"decode.max_record_bytes ({bytes_of(decode.max_record_bytes)}) is more than limits.max_in_flight_bytes"
         return _check("limits", "warning", found, "raise limits.max_in_flight_bytes: one record of this size blocks the rest")
-    if settings.http.timeout_s < 30:  # noqa: PLR2004 - the deadline of a query that names none
-        found = f"http.timeout_s is {settings.http.timeout_s:g}: a slow query is cut off without a reason"
-        return _check("limits", "warning", found, "set it above 30 s, after which a query expires by itself and says why")
     if milvus.writers > 1 and not names_server(milvus.uri):
         found = f"milvus.writers is {milvus.writers}: a local folder is written by one thread at a time"
         return _check("limits", "warning", found, "leave it at 1, or use a Milvus server")

@@ -24,8 +24,6 @@ class QueryTable(Table):
 
     reply_topics: tuple[TopicName, ...] = ()
     """Topics that a query may name for its reply, besides `kafka.reply_topic`."""
-    max_in_flight_records: int = Field(default=1_000, ge=1)
-    """Most queries from Kafka in work at once."""
     target_batch_s: float = Field(default=0.1, ge=0.001, le=60)
     """While queries arrive, the seconds that a batch of log lines may take, because the next query waits for it. Less costs throughput."""
 
@@ -49,11 +47,6 @@ class HttpTable(Table):
     logs, and so may a web page in the browser of such a person."""
     max_open_queries: int = Field(default=64, ge=1, le=1_000)
     """Most queries over HTTP in work at once; a further one is answered with 429. Those from Kafka are counted apart."""
-    max_body_bytes: int = Field(default=64 * 1024, ge=1024, le=16 * 1024 * 1024)
-    """Largest request body in bytes."""
-    timeout_s: float = Field(default=60.0, gt=0, le=3_600)
-    """Seconds after which a query is given up, whatever its `deadline_ms`. Keep it above the 30 s after which a query without a deadline
-    expires, so that the answer says why."""
 
     @property
     def may_be_open(self) -> bool:
@@ -93,8 +86,6 @@ class TracingTable(Table):
     """Sent as the header `Authorization`. Empty: none."""
     share: float = Field(default=1.0, ge=0, le=1)
     """Of batches that become spans. A query follows its sender's decision, if it came with one."""
-    most_links: int = Field(default=32, ge=0, le=128)
-    """Of one batch's span; evenly out of the traces that its records carry."""
 
     @field_validator("endpoint")
     @classmethod
@@ -122,8 +113,6 @@ class RegistryTable(Table):
     """Client certificate (PEM), for a registry that asks for one."""
     key_file: Path | None = None
     """Key of the client certificate (PEM)."""
-    timeout_s: float = Field(default=5.0, gt=0, le=60)
-    """Seconds to wait for an answer. The records wait for as long as the registry does not answer, whatever this is."""
 
     @field_validator("url")
     @classmethod
@@ -152,8 +141,5 @@ class LimitTable(Table):
     max_consecutive_undecodable: int = Field(default=1_000, ge=1)
     """Records in a row of one topic that may be undecodable: not in the `topic.format` that is set for it, or not UTF-8 where
     `decode.errors` is `strict`. One more ends the worker. Records that are too large or have too many entries or chunks do not count."""
-    max_consecutive_rejected: int = Field(default=20, ge=1)
-    """Texts in a row that the engine may reject, and, counted apart, lines and templates that the index may refuse. One more ends the
-    worker."""
     drain_timeout_s: float = Field(default=25.0, gt=0)
     """Seconds that a worker has to finish its records after SIGTERM. What remains is read again after the next start."""

@@ -158,7 +158,7 @@ def test_client_properties_are_joined_from_file_and_environment(tmp_path: Path, 
     [
         ("[kafak]\n", "unknown table or setting 'kafak'; did you mean 'kafka'?"),
         ("[limits]\ndrain = 3", "unknown setting limits.drain; did you mean 'drain_timeout_s'?"),
-        ("[cache]\nqqqqqq = 3", "unknown setting cache.qqqqqq; there are: max_known_templates, memory_bytes"),
+        ("[cache]\nqqqqqq = 3", "unknown setting cache.qqqqqq; there are: memory_bytes"),
         ("[milvus.uri]\nhost = 'a'", "setting milvus.uri: Input should be a valid string"),
         ("kafka = 5", "setting kafka: "),
         ("[limits]\nmax_in_flight_records = 0", "setting limits.max_in_flight_records: Input should be greater than or equal to 1"),
