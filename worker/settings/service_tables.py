@@ -1,4 +1,4 @@
-"""The tables of the settings file that say how a worker serves: queries, HTTP, status, the Schema Registry and limits.
+"""The tables of the settings file that say how a worker serves: queries, HTTP, status, traces and limits.
 
 `worker.settings.settings` reads them from file, environment and flags. Each setting's docstring is its entry in `docs/settings.md`.
 """
@@ -9,14 +9,8 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, field_validator
 
 from consumers.kafka.settings import TopicName
+from consumers.registry_settings import BearerToken
 from worker.settings.tables import Table
-
-
-def as_header(token: SecretStr) -> SecretStr:
-    """Return a token that can be sent in a header. Raises ValueError."""
-    if not all("!" <= character <= "~" for character in token.get_secret_value()):
-        raise ValueError("only printable ASCII without spaces can be sent as a bearer token")
-    return token
 
 
 class QueryTable(Table):
@@ -38,7 +32,7 @@ class HttpTable(Table):
     are lines of your logs."""
     port: int = Field(default=8790, ge=0, le=65_535)
     """Port to listen on. 0: any free one, which the log names."""
-    token: SecretStr = SecretStr("")
+    token: BearerToken = SecretStr("")
     """What callers send as `Authorization: Bearer …`, and people type into the page's sign-in. Empty: whoever reaches the port may ask.
     Then, on a loopback address, a request must call the worker `localhost` or by an address, so that no web page can make a browser ask in
     its name."""
@@ -52,11 +46,6 @@ class HttpTable(Table):
     def may_be_open(self) -> bool:
         """Whether other machines may reach the port: callers need a token, or need none on purpose."""
         return bool(self.token.get_secret_value()) or self.allow_without_token
-
-    @field_validator("token")
-    @classmethod
-    def _check_header(cls, token: SecretStr) -> SecretStr:
-        return as_header(token)
 
 
 class StatusTable(Table):
@@ -93,40 +82,6 @@ class TracingTable(Table):
         if not (endpoint.startswith(("http://", "https://")) and urlsplit(endpoint).hostname):
             raise ValueError("the address begins with http:// or https:// and names a host")
         return endpoint
-
-
-class RegistryTable(Table):
-    """The Schema Registry that has the schemas of Avro, Protobuf and JSON Schema values."""
-
-    url: str = ""
-    """`https://HOST:PORT`, with a path if it has one. Empty: no registry; then a value that begins with byte 0 is text like any other, and
-    no topic may have `format = "registry"`."""
-    user: str = ""
-    """User name. Empty: the one in `url`, if any."""
-    password: SecretStr = SecretStr("")
-    """Password. Empty: the one in `url`, if any."""
-    token: SecretStr = SecretStr("")
-    """Sent as `Authorization: Bearer …`, in place of user and password."""
-    ca_file: Path | None = None
-    """Certificates to trust (PEM), with TLS. Not set: the system's."""
-    cert_file: Path | None = None
-    """Client certificate (PEM), for a registry that asks for one."""
-    key_file: Path | None = None
-    """Key of the client certificate (PEM)."""
-
-    @field_validator("url")
-    @classmethod
-    def _check_url(cls, url: str) -> str:
-        if url and not (url.startswith(("http://", "https://")) and urlsplit(url).hostname):
-            raise ValueError("the address of a registry begins with http:// or https:// and names a host")
-        if "," in url:
-            raise ValueError("one address; for several registries put a load balancer before them")
-        return url
-
-    @field_validator("token")
-    @classmethod
-    def _check_header(cls, token: SecretStr) -> SecretStr:
-        return as_header(token)
 
 
 class LimitTable(Table):

@@ -16,11 +16,12 @@ from pydantic import BaseModel, SecretStr, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 
 from consumers.kafka.subscription import Subscription
+from consumers.registry_settings import RegistrySettings
 from sinks.milvus.settings import MilvusSettings
 from worker.runtime.fail_point import UnknownFailPoint, fail_point
 from worker.settings.moved import GONE, MOVED, successor
 from worker.settings.rule_tables import DropTable, SampleTable
-from worker.settings.service_tables import HttpTable, LimitTable, QueryTable, RegistryTable, StatusTable, TracingTable
+from worker.settings.service_tables import HttpTable, LimitTable, QueryTable, StatusTable, TracingTable
 from worker.settings.tables import (
     CacheTable,
     DecodeTable,
@@ -68,7 +69,7 @@ class Settings(Table):
     engine: EngineTable = EngineTable()
     cache: CacheTable = CacheTable()
     redis: RedisTable = RedisTable()
-    registry: RegistryTable = RegistryTable()
+    registry: RegistrySettings = RegistrySettings()
     milvus: MilvusSettings = MilvusSettings()
     index: IndexTable = IndexTable()
     query: QueryTable = QueryTable()
