@@ -100,8 +100,8 @@ def measure_redis(url: str, vectors: dict[str, Vector], loop_keys: int, rounds: 
         document_prefix="",
         query_prefix="",
     )
-    table = RedisTable(url=url, ttl_s=_TTL_S, read_budget_s=5.0, queue_bytes=1024**3)
-    cache = RedisCache(table, space, say=lambda line: print(line, file=sys.stderr), on_crash=_crash)
+    table = RedisTable(url=url, ttl_s=_TTL_S, read_budget_s=5.0)
+    cache = RedisCache(table, space, say=lambda line: print(line, file=sys.stderr), on_crash=_crash, queue_bytes=1024**3)
     digests = list(vectors)
     lists = lists_of(digests)
     keys = [f"vectail:{space.id}:{digest}" for digest in digests[:loop_keys]]

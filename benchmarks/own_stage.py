@@ -21,7 +21,7 @@ from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.vectors import TokenIds, Vectors
 from worker.messages import Answerable, EmbeddedTemplate, EncodedQuery, EncodedTemplate, StoreItem
 from worker.runtime.lane import Lane
-from worker.runtime.limits import FaultLimit
+from worker.runtime.limits import MOST_REJECTED, FaultLimit
 from worker.runtime.stage import Stage
 from worker.settings.settings import Settings
 
@@ -55,7 +55,7 @@ class EmbedStage:
             handoff=handoff,
             cache=MemoryCache(settings.cache.memory_bytes),
             fail_flight=lambda *_: None,
-            rejected=FaultLimit("texts that the engine rejects", most=settings.limits.max_consecutive_rejected),
+            rejected=FaultLimit("texts that the engine rejects", most=MOST_REJECTED),
             store=self._out,
             answer=answer,
         )

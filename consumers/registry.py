@@ -5,23 +5,22 @@ It speaks the interface of Confluent's registry, which others offer too. Nothing
 password elsewhere.
 """
 
-import base64
 import json
 import ssl
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from http.client import HTTPException
-from pathlib import Path
 from typing import Any, Final
 from urllib.error import HTTPError, URLError
-from urllib.parse import quote, unquote, urlsplit, urlunsplit
+from urllib.parse import quote
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
+from consumers.registry_settings import RegistrySettings
 from consumers.schema import FetchedSchema, SchemaKey
 
 _NOT_FOUND: Final = frozenset({40401, 40402, 40403})
 """No such subject, version or schema. Any other 404 comes from something that is no registry."""
+_TIMEOUT_S: Final = 5.0
 _MOST_BYTES: Final = 8 * 1024 * 1024
 _MOST_REFERENCES: Final = 500
 _CHUNK_BYTES: Final = 64 * 1024
@@ -40,25 +39,6 @@ class RegistryMisconfigured(ValueError):
     """A setting must be changed before the registry can be asked; one line."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegistryAccess:
-    """Where a registry is and how it is entered.
-
-    Thread: any.
-    """
-
-    url: str
-    """`http://` or `https://`; may hold user and password."""
-    user: str = ""
-    password: str = ""
-    token: str = ""
-    """For `Authorization: Bearer`, in place of user and password."""
-    ca_file: Path | None = None
-    cert_file: Path | None = None
-    key_file: Path | None = None
-    timeout_s: float = 5.0
-
-
 class _NoRedirects(HTTPRedirectHandler):
     def redirect_request(self, *_: object) -> None:
         return None
@@ -70,23 +50,15 @@ class RegistryClient:
     Thread: any.
     """
 
-    def __init__(self, access: RegistryAccess) -> None:
+    def __init__(self, settings: RegistrySettings, *, timeout_s: float = _TIMEOUT_S) -> None:
         """Connects to nothing yet. Raises RegistryMisconfigured."""
-        parts = urlsplit(access.url)
-        user, password = access.user or unquote(parts.username or ""), access.password or unquote(parts.password or "")
-        self._address = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
-        self._timeout_s = access.timeout_s
-        self._headers = {"Accept": _ACCEPT, "User-Agent": "vectail"}
-        if access.token:
-            self._headers["Authorization"] = f"Bearer {access.token}"
-        elif user:
-            self._headers["Authorization"] = "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
-        self._opener = _new_opener(access)
-
-    @property
-    def address(self) -> str:
+        self.address = settings.address
         """Where the registry is, without user and password."""
-        return self._address
+        self._timeout_s = timeout_s
+        self._headers = {"Accept": _ACCEPT, "User-Agent": "vectail"}
+        if settings.authorization:
+            self._headers["Authorization"] = settings.authorization
+        self._opener = _new_opener(settings)
 
     def fetch(self, key: SchemaKey) -> FetchedSchema:
         """Return a schema with all that it refers to. Raises SchemaNotFound or RegistryAway."""
@@ -142,7 +114,7 @@ class RegistryClient:
 
     def _request(self, place: str) -> bytes:
         until_s = time.monotonic() + self._timeout_s
-        request = Request(f"{self._address}/{place}", headers=self._headers)  # noqa: S310 - the settings allow http and https only
+        request = Request(f"{self.address}/{place}", headers=self._headers)  # noqa: S310 - the settings allow http and https only
         try:
             with self._opener.open(request, timeout=self._timeout_s) as response:
                 content = bytearray()
@@ -161,13 +133,13 @@ class RegistryClient:
             raise RegistryAway(_line(error)) from None
 
 
-def _new_opener(access: RegistryAccess) -> OpenerDirector:
+def _new_opener(settings: RegistrySettings) -> OpenerDirector:
     try:
-        context = ssl.create_default_context(cafile=None if access.ca_file is None else str(access.ca_file))
-        if access.cert_file is not None:
-            context.load_cert_chain(access.cert_file, access.key_file)
+        context = ssl.create_default_context(cafile=None if settings.ca_file is None else str(settings.ca_file))
+        if settings.cert_file is not None:
+            context.load_cert_chain(settings.cert_file, settings.key_file)
     except OSError as error:  # an SSLError is one
-        files = ", ".join(str(file) for file in (access.ca_file, access.cert_file, access.key_file) if file is not None)
+        files = ", ".join(str(file) for file in (settings.ca_file, settings.cert_file, settings.key_file) if file is not None)
         raise RegistryMisconfigured(f"certificates of the Schema Registry ({files}): {_line(error)}") from None
     # The environment's proxies do not apply: what a worker does is in its settings.
     return build_opener(ProxyHandler({}), HTTPSHandler(context=context), _NoRedirects())

@@ -25,7 +25,6 @@ TESTS = (
     "tests/properties/test_words.py",
     "tests/sinks/reading/test_literals.py",
     "tests/sinks/test_field_pairs.py",
-    "tests/sinks/test_lite_texts.py",
     "tests/sinks/test_words.py",
 )
 pytestmark = [pytest.mark.process, pytest.mark.timeout(600)]

@@ -7,7 +7,8 @@ ProducerMisconfigured, each one line.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from consumers.registry import RegistryAccess, RegistryClient
+from consumers.registry import RegistryClient
+from consumers.registry_settings import RegistrySettings
 from producers import dead_letters, replies
 from producers.dead_letters import DeadLetterSender
 from producers.kafka import KafkaProducer
@@ -21,7 +22,6 @@ from worker.runtime.listening import Listening
 from worker.runtime.process import vectail_version
 from worker.runtime.stage import Crash
 from worker.runtime.tracing import TraceRules, Tracing, open_tracing
-from worker.settings.service_tables import RegistryTable
 from worker.settings.settings import Settings, fail_point_of_tests
 from worker.settings.tables import KafkaTable, RedisTable
 
@@ -94,26 +94,13 @@ def tracing_of(settings: Settings, say: Callable[[str], None]) -> Tracing | None
     secret = table.authorization.get_secret_value()
     headers = {"Authorization": secret} if secret else {}
     kafka = settings.kafka
-    rules = TraceRules(table.endpoint, headers, kafka.group, kafka.query_group, vectail_version(), table.share, table.most_links)
+    rules = TraceRules(table.endpoint, headers, kafka.group, kafka.query_group, vectail_version(), table.share)
     return open_tracing(rules, say=say)
 
 
-def open_registry(table: RegistryTable) -> RegistryClient | None:
+def open_registry(settings: RegistrySettings) -> RegistryClient | None:
     """Return the client of the Schema Registry, None without one; connects to nothing yet. Raises RegistryMisconfigured."""
-    if not table.url:
-        return None
-    return RegistryClient(
-        RegistryAccess(
-            url=table.url,
-            user=table.user,
-            password=table.password.get_secret_value(),
-            token=table.token.get_secret_value(),
-            ca_file=table.ca_file,
-            cert_file=table.cert_file,
-            key_file=table.key_file,
-            timeout_s=table.timeout_s,
-        )
-    )
+    return RegistryClient(settings) if settings.url else None
 
 
 def vector_space(space: EmbeddingSpace) -> VectorSpace:
@@ -122,7 +109,7 @@ def vector_space(space: EmbeddingSpace) -> VectorSpace:
 
 
 def _redis(table: RedisTable, space: EmbeddingSpace, say: Callable[[str], None]) -> Callable[[Crash], RedisCache] | None:
-    if not table.url and not table.sentinels:
+    if not table.url:
         return None
     return lambda on_crash: RedisCache(table, space, say=say, on_crash=on_crash)
 

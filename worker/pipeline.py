@@ -18,7 +18,6 @@ from consumers.decode.registry_schemas import Schemas
 from consumers.decode.tally import DecodeTally
 from consumers.ledger import Ledger
 from consumers.rejection import RejectedPiece, Rejection
-from sinks.build import BlockBounds
 from sinks.reading.reader import BlockReader
 from worker.asking.requests import QueryRequest
 from worker.connections import Connections
@@ -49,7 +48,7 @@ from worker.querying.query_text import new_query_encoder
 from worker.runtime.fair_lock import FairLock
 from worker.runtime.fair_share import FairQueue
 from worker.runtime.lane import Inlet, Lane
-from worker.runtime.limits import FaultLimit, TopicFaultLimits
+from worker.runtime.limits import MOST_REJECTED, FaultLimit, TopicFaultLimits
 from worker.runtime.stage import Crash, Meter, Stage, empty
 from worker.settings.masks_version import topic_masks_version
 from worker.settings.settings import Settings
@@ -57,6 +56,7 @@ from worker.settings.tables import new_redactor
 
 _PREPARE_RECORDS = 8_000
 """Whatever is paid once for a batch (patterns are compiled, a lock is taken) is paid for so many records."""
+_QUERIES = 1_000
 _QUERY_BYTES = 16 * 1024 * 1024
 _QUERIES_AT_ONCE = 64
 
@@ -92,14 +92,14 @@ class Pipeline:
         self._at = at
         limits = settings.limits
         self.log_ledger = Ledger(cap_records=limits.max_in_flight_records, cap_bytes=limits.max_in_flight_bytes, dead_letter=self._post)
-        self.query_ledger = Ledger(cap_records=settings.query.max_in_flight_records, cap_bytes=_QUERY_BYTES, dead_letter=self._post)
+        self.query_ledger = Ledger(cap_records=_QUERIES, cap_bytes=_QUERY_BYTES, dead_letter=self._post)
         shared = FairQueue(topic_of=_topic, size_of=_records, weight_of=settings.weight_of)
         self.prepare_lane: Lane[Receipt] = Lane("prepare", size=_records, shared=shared)
         self.query_lane: Lane[KafkaRequest | QueryRequest] = Lane("prepare-queries")
         self.embed_lane: Lane[EncodedTemplate | EncodedQuery] = Lane("embed")
         self.store_lane: Lane[StoreItem] = Lane("store", size=_lines)
         self.answer_lane: Lane[Answerable] = Lane("answer")
-        self.flights = Flights(most_known=settings.cache.max_known_templates, keep_s=self._keep_s)
+        self.flights = Flights(keep_s=self._keep_s)
         index = IndexLevel(sink.template_vectors, say=say, clock=time.monotonic, draw=random.SystemRandom().random)
         self.levels = Levels(memory=MemoryCache(settings.cache.memory_bytes), redis=redis, index=index.find, fail_point=at)
         self._undecodable = TopicFaultLimits("undecodable records", most=settings.limits.max_consecutive_undecodable)
@@ -112,7 +112,7 @@ class Pipeline:
         """Of the prepare thread: what rules dropped and sampled."""
         self._schema_lookup = self._new_schema_lookup(say)
         """None: there is no Schema Registry."""
-        self.runs = Runs(clock=time.monotonic, wall_ms=_wall_ms, bounds=BlockBounds(lines=settings.index.block_lines))
+        self.runs = Runs(clock=time.monotonic, wall_ms=_wall_ms)
         self.reader = BlockReader(sink, clock=time.monotonic)
         self._computing = FairLock()
         self.store = self._store_step(say)
@@ -269,7 +269,7 @@ class Pipeline:
             wall_ms=_wall_ms,
             date_ms=self._connections.sink.date_ms,
             flush_s=self._settings.index.flush_s,
-            most_refused=self._settings.limits.max_consecutive_rejected,
+            most_refused=MOST_REJECTED,
             computing=self._computing,
             fail_point=self._at,
         )
@@ -292,7 +292,7 @@ class Pipeline:
             handoff=self._handoff,
             cache=self.levels,
             fail_flight=self.store.fail_flight,
-            rejected=FaultLimit("texts that the engine rejects", most=self._settings.limits.max_consecutive_rejected),
+            rejected=FaultLimit("texts that the engine rejects", most=MOST_REJECTED),
             store=self.store_lane,
             answer=self.answer_lane,
         )

@@ -86,7 +86,8 @@ class KafkaSourceSettings(BaseModel):
     """Seconds between two looks for topics that fit a `topic.pattern`. One that is missing from two looks in a row is given up."""
     topic_epoch: str | None = Field(default=None, pattern=EPOCH_PATTERN)
     """Part of every row id, so that a topic that was deleted and created again gets new rows. Not set: the first 8 hex digits of Kafka's
-    topic id, read at every assignment. Needed for brokers that have no topic ids (before Kafka 2.8), and only there."""
+    topic id, read at every assignment. Needed for brokers that have no topic ids (Kafka before 2.8, and others that speak its protocol),
+    and only there."""
     group_protocol: GroupProtocol = "classic"
     """How the group assigns partitions: `classic` (cooperative-sticky) or `consumer` (KIP-848). To change it, stop all members first."""
     offset_reset: StartPolicy = "earliest"
@@ -95,7 +96,8 @@ class KafkaSourceSettings(BaseModel):
     """Where it resumes when the committed offset no longer exists. `stop` ends the worker with exit code 2, and the user decides with
     `vectail offsets reset`."""
     down_exit_s: float | None = Field(default=None, ge=1)
-    """Seconds without an answer from any broker after which the worker exits with code 1. Not set: it waits for ever."""
+    """Seconds without an answer from any broker after which the worker exits with code 1, for a supervisor that then starts it elsewhere.
+    Not set: it waits for ever."""
     max_poll_interval_s: float = Field(default=300.0, ge=6)
     """Seconds without a poll after which Kafka gives the partitions to another worker."""
     prefetch_bytes: int = Field(default=32 * 1024 * 1024, ge=1024)

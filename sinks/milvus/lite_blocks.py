@@ -29,7 +29,7 @@ from sinks.milvus.fields import COLUMN_BYTES, EPOCH_BYTES, ID_BYTES, PAD_DIM, TO
 from sinks.milvus.index_time import Dates
 from sinks.milvus.lite_bloom import FILTER_CHARACTERS, bloom_filter, decode_filter, encode_filter
 from sinks.milvus.lite_heads import HeadIndex, IndexedBlock
-from sinks.milvus.lite_texts import LONGER_CHARACTERS, pack_text, unpack_text
+from sinks.milvus.lite_texts import LONGER_CHARACTERS, frame_of_text, stored_text
 from sinks.milvus.packing import ColumnValues
 from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SeenRun, SinkMismatch
 
@@ -74,7 +74,7 @@ def words_layout(collection: str) -> Layout:
 
 
 def columns_layout(collection: str) -> Layout:
-    """The lines of each block; texts and fields, which are most of it, as `lite_texts` packs them."""
+    """The lines of each block; texts and fields, which are most of it, as `lite_texts` writes them."""
     columns = [Field(name, "varchar", COLUMN_BYTES + LONGER_CHARACTERS) for name in BlockColumns._fields]
     return Layout(f"{collection}_columns", (_SLOT, _ID, *columns, _PAD))
 
@@ -162,7 +162,7 @@ class LiteBlocks:
                 for row in self._client.query(self._columns.name, _any_slot(slots[at : at + _READ_AT_ONCE]), ["slot", "id", *columns]):
                     one = missing[row["slot"]]
                     if row["id"] == str(one):  # else it was deleted meanwhile, and another has its slot
-                        texts = (unpack_text(row.get(name, "")) for name in ("texts", "fields"))
+                        texts = (frame_of_text(row.get(name, "")) for name in ("texts", "fields"))
                         found[one] = BlockColumns(frame_of_base64(row.get("places", "")), *texts)
         lost = [one for one in self._index.slots(ids) if one not in found]
         return found | dict.fromkeys(lost, BlockColumns(b"", b"", b""))
@@ -183,7 +183,7 @@ class LiteBlocks:
         keys: list[ColumnValues] = [slots, [str(block.id) for block in blocks]]
         pad = np.zeros((len(rows), PAD_DIM), np.float32)
         places = [base64_text(block.places) for block in blocks]
-        texts, fields = [pack_text(block.texts) for block in blocks], [pack_text(block.fields) for block in blocks]
+        texts, fields = [stored_text(block.texts) for block in blocks], [stored_text(block.fields) for block in blocks]
         self._client.insert(self._words, [*keys, [encode_filter(bloom) for _, _, bloom in rows], pad])
         self._client.insert(self._columns, [*keys, places, texts, fields, pad])
         where = map(list, zip(*((*block.id.place, *block[1:6]) for block in blocks), strict=True))

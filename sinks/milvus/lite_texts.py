@@ -1,48 +1,32 @@
-"""Encoded columns in seven bits a character: how a local folder keeps them, a seventh smaller than in base64.
+"""The columns `texts` and `fields` in a local folder: base64 behind a `=`, or, in folders of 0.1, seven bits a character behind a `7`.
 
-Milvus Lite stores strings as UTF-8, of which a character below 128 is one byte; its files compress nothing that is compressed already.
-Pure functions, called by `lite_blocks`; a short column is kept as base64. `lite_texts.c` does the packing.
+Pure functions, called by `lite_blocks`. Nothing writes seven bits any more; the release after the next one drops their reader.
 """
 
 import numpy as np
 
-from consumers.native import BYTES, SIZE, c_function, output_of
-from sinks.block import base64_characters
 from sinks.milvus.base64_texts import base64_text, frame_of_base64
 
-_PACKED = "7"
-_PLAIN = "="
-_HEADER_CHARACTERS = 2
-"""`_PACKED`, and how many zeros were added to the bytes."""
-_LEAST_CHARACTERS = 64
-"""What takes less as base64 is not worth it."""
 LONGER_CHARACTERS = 1
-"""So much longer than base64 may the stored form be."""
-
-_pack_bytes, _unpack_bytes = (
-    c_function(__file__, "lite_texts", name, BYTES, SIZE, output_of(np.uint8), SIZE, returns=SIZE)
-    for name in ("pack_bytes", "unpack_bytes")
-)
+"""How much longer than base64 the stored form is."""
+_SEVEN_BITS = 0x7F
 
 
-def pack_text(frame: bytes) -> str:
+def stored_text(frame: bytes) -> str:
     """Return a frame as it is stored."""
-    if base64_characters(len(frame)) < _LEAST_CHARACTERS:
-        return _PLAIN + base64_text(frame)
-    groups = -(-len(frame) // 7)
-    characters = np.empty(8 * groups, np.uint8)
-    count = _pack_bytes(np.frombuffer(frame, np.uint8), len(frame), characters, len(characters))
-    return f"{_PACKED}{7 * groups - len(frame)}{str(characters[:count].data, 'ascii')}"
+    return f"={base64_text(frame)}"
 
 
-def unpack_text(stored: str) -> bytes:
+def frame_of_text(stored: str) -> bytes:
     """Return the frame that was stored. A damaged one comes back as its own bytes, or others; they are no frame, or not the one it was."""
-    if not stored.startswith(_PACKED):
-        return frame_of_base64(stored[1:])
+    return _frame_of_seven_bits(stored) if stored.startswith("7") else frame_of_base64(stored[1:])
+
+
+def _frame_of_seven_bits(stored: str) -> bytes:
+    """Unpack groups of eight characters, seven bytes each, highest bit first; the second character says how many zeros fill the last."""
     data = stored.encode("utf-8", "replace")
-    if len(data) > _HEADER_CHARACTERS and "0" <= stored[1] <= "6":
-        characters = np.frombuffer(data, np.uint8, offset=_HEADER_CHARACTERS)
-        frame = np.empty(max(len(characters) // 8 * 7 - int(stored[1]), 0), np.uint8)
-        if _unpack_bytes(characters, len(characters), frame, len(frame)) >= 0:
-            return frame.tobytes()
-    return data
+    characters = np.frombuffer(data[2:], np.uint8)
+    if not ("0" <= stored[1:2] <= "6") or not characters.size or characters.size % 8 or characters.max() > _SEVEN_BITS:
+        return data
+    bits = np.unpackbits(characters.reshape(-1, 1), axis=1)[:, 1:]
+    return np.packbits(bits).tobytes()[: characters.size // 8 * 7 - int(stored[1])]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from consumers.registry import RegistryAccess, RegistryAway, RegistryClient, RegistryMisconfigured, SchemaNotFound
+from consumers.registry import RegistryAway, RegistryClient, RegistryMisconfigured, SchemaNotFound
+from consumers.registry_settings import RegistrySettings
 from consumers.schema import FetchedSchema
 from tests.services.ports import free_port
 from tests.services.schema_registry import SchemaRegistryStub
@@ -21,8 +22,8 @@ def registry() -> Iterator[SchemaRegistryStub]:
         yield stub
 
 
-def client(registry: SchemaRegistryStub, **access: str | float) -> RegistryClient:
-    return RegistryClient(RegistryAccess(**{"url": registry.url, **access}))  # type: ignore[arg-type]
+def client(registry: SchemaRegistryStub, **settings: str) -> RegistryClient:
+    return RegistryClient(RegistrySettings.model_validate({"url": registry.url, **settings}))
 
 
 def test_a_schema_is_found_by_its_number_and_by_its_guid(registry: SchemaRegistryStub) -> None:
@@ -100,10 +101,10 @@ def test_whatever_else_it_answers_is_the_worlds_fault(registry: SchemaRegistrySt
 
 def test_a_registry_that_is_not_there_or_does_not_answer_in_time_is_away(registry: SchemaRegistryStub) -> None:
     with pytest.raises(RegistryAway, match="refused"):
-        RegistryClient(RegistryAccess(url=f"http://127.0.0.1:{free_port()}")).fetch(7)
+        RegistryClient(RegistrySettings(url=f"http://127.0.0.1:{free_port()}")).fetch(7)
     registry.ready.clear()
     with pytest.raises(RegistryAway, match="timed out"):
-        client(registry, timeout_s=0.05).ping()
+        RegistryClient(RegistrySettings(url=registry.url), timeout_s=0.05).ping()
 
 
 def test_user_password_and_token_are_sent_and_never_shown(registry: SchemaRegistryStub) -> None:
@@ -118,4 +119,4 @@ def test_user_password_and_token_are_sent_and_never_shown(registry: SchemaRegist
 
 def test_a_certificate_that_cannot_be_read_is_for_the_user_to_change(tmp_path: Path) -> None:
     with pytest.raises(RegistryMisconfigured, match=r"missing\.pem"):
-        RegistryClient(RegistryAccess(url="https://registry", ca_file=tmp_path / "missing.pem"))
+        RegistryClient(RegistrySettings(url="https://registry", ca_file=tmp_path / "missing.pem"))

@@ -64,17 +64,9 @@ class Resolved(NamedTuple):
 
 
 def text_in_folder(stored: str) -> str:
-    """Return a column's text as a folder keeps it: plain behind `=`, or in seven bits a character behind `7` and the padding's size."""
-    if stored[0] == "=":
-        return stored[1:]
-    assert stored[0] == "7"
-    raw = bytearray()
-    for start in range(2, len(stored), 8):
-        bits = 0
-        for character in stored[start : start + 8]:
-            bits = bits << 7 | ord(character)
-        raw += bits.to_bytes(7, "big")
-    return base64.b64encode(raw[: len(raw) - int(stored[1])]).decode()
+    """Return a column's text as a folder keeps it: plain behind `=`."""
+    assert stored[0] == "="
+    return stored[1:]
 
 
 def unpack_block(row: Mapping[str, Any]) -> StoredBlock:

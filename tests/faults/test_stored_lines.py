@@ -7,7 +7,7 @@ import pytest
 
 from sinks.line import Line
 from sinks.milvus.base64_texts import base64_text
-from sinks.milvus.lite_texts import pack_text
+from sinks.milvus.lite_texts import stored_text
 from sinks.row import template_id
 from tests.faults.stored_lines import Line as Read
 from tests.faults.stored_lines import StoredBlock, resolve, text_in_folder, unpack_block
@@ -46,7 +46,7 @@ def test_a_block_is_read_as_it_was_written(name: str) -> None:
 def test_a_column_of_a_folder_is_read_as_it_was_written(size: int) -> None:
     made = block([line(n, text=random.Random(n).randbytes(size).hex()) for n in range(3)])
     for frame in (made.texts, made.places, b""):
-        assert text_in_folder(pack_text(frame)) == base64_text(frame)
+        assert text_in_folder(stored_text(frame)) == base64_text(frame)
 
 
 def test_a_wrong_range_of_a_block_is_seen() -> None:

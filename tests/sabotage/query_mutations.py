@@ -173,6 +173,16 @@ QUERY_MUTATIONS: Changes = {
         "bool(strip_accents)",
         "worker/embedding/model/test_wordpiece.py::accents_go_with_the_case_unless_said_otherwise",
     ),
+    "worker/embedding/cache/redis_reader.py: the next fetch from Redis waits for the answer to one that was abandoned": (
+        "if (current is fetch and current.is_sent) or time.monotonic()",
+        "if time.monotonic()",
+        "faults/test_redis.py::a_server_that_answers_a_part_in_time_is_not_given_up",
+    ),
+    "worker/embedding/cache/redis_address.py: Redis's sentinels get the servers' login": (
+        "sentinel_login=in_url |",
+        "sentinel_login=given |",
+        "worker/embedding/cache/test_redis_address.py::settings_go_before_what_the_url_says_and_a_url_of_sentinels_has_their_login",
+    ),
     "worker/embedding/cache/frame.py: a frame from Redis is not checked": (
         "return hmac.compare_digest(self._hash(key, value[:-_HASH_BYTES]), value[-_HASH_BYTES:])",
         "return True",

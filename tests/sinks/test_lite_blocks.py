@@ -10,7 +10,7 @@ from sinks.codec import BlockDamaged, decode_places
 from sinks.milvus.base64_texts import base64_text
 from sinks.milvus.fields import PAD_DIM, Field, Layout
 from sinks.milvus.lite_blocks import LiteBlocks
-from sinks.milvus.lite_texts import pack_text
+from sinks.milvus.lite_texts import stored_text
 from sinks.milvus.packing import ColumnValues
 from sinks.sink import BlockFilter, ColumnName, SinkMismatch
 from tests.sinks.lite_folder import LAYOUTS, Opened, found
@@ -27,12 +27,12 @@ def folder(tmp_path: Path) -> Opened:
 @pytest.mark.process
 def test_columns_are_stored_as_they_always_were(folder: Opened) -> None:
     places, texts = bytes(range(240, 251)), bytes(range(201, 250))
-    with folder.blocks() as stored:
-        stored.write([block([line(1)])._replace(places=places, texts=texts, fields=b"(\xb5/\xfd")])
+    with folder.blocks() as written:
+        written.write([block([line(1)])._replace(places=places, texts=texts, fields=b"(\xb5/\xfd")])
     with folder.client() as client:
         (row,) = client.query(LAYOUTS[2].name, "slot in [0]", list(COLUMNS))
-    packed = "70drY<f7\x1dOh4:-\x1eS+Vkv\x1b\x1dVo9]o7|\x0e\x0f\x0bGdry\\~G'Ukv;=n\x7fCcry}\x1e_7_qy"
-    assert {name: row[name] for name in COLUMNS} == {"places": "8PHy8/T19vf4+fo=", "texts": packed, "fields": "=KLUv/Q=="}
+    stored = "=ycrLzM3Oz9DR0tPU1dbX2Nna29zd3t/g4eLj5OXm5+jp6uvs7e7v8PHy8/T19vf4+Q=="
+    assert {name: row[name] for name in COLUMNS} == {"places": "8PHy8/T19vf4+fo=", "texts": stored, "fields": "=KLUv/Q=="}
 
 
 @pytest.mark.process
@@ -94,7 +94,7 @@ def test_a_slot_with_the_columns_of_another_block_is_damaged(folder: Opened) -> 
         stored.write([one, other])
     with folder.client() as client:
         pad = np.zeros((1, PAD_DIM), np.float32)
-        client.insert(LAYOUTS[2], [[0], [str(other.id)], [base64_text(other.places)], [pack_text(other.texts)], ["="], pad])
+        client.insert(LAYOUTS[2], [[0], [str(other.id)], [base64_text(other.places)], [stored_text(other.texts)], ["="], pad])
         client.insert(LAYOUTS[1], [[0], [str(other.id)], ["AAAAAAAAAAA="], pad])
     with folder.blocks() as stored:
         assert stored.columns([one.id], COLUMNS) == {one.id: BlockColumns(b"", b"", b"")}

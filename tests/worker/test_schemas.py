@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 
 from consumers.record import Partition
+from consumers.registry_settings import RegistrySettings
 from consumers.schema import FetchedSchema
 from tests.log_topics import log_topics
 from tests.services.schema_registry import SchemaRegistryStub
 from tests.worker.running import WAIT_S, World, wait_until
 from worker.runtime.limits import LimitReached
 from worker.runtime.process import CRASHED, DRAIN_TIMEOUT, DRAINED
-from worker.settings.service_tables import LimitTable, RegistryTable, StatusTable
+from worker.settings.service_tables import LimitTable, StatusTable
 from worker.settings.settings import Settings
 
 AVRO = FetchedSchema("AVRO", '"string"')
@@ -26,7 +27,7 @@ def registry() -> Iterator[SchemaRegistryStub]:
 
 
 def settings(world: World, registry: SchemaRegistryStub, **tables: Any) -> Settings:  # noqa: ANN401 - whole tables
-    return world.settings(**{"topic": log_topics(world.topic, format="auto"), "registry": RegistryTable(url=registry.url), **tables})
+    return world.settings(**{"topic": log_topics(world.topic, format="auto"), "registry": RegistrySettings(url=registry.url), **tables})
 
 
 def avro(text: str, schema: int = 7) -> bytes:

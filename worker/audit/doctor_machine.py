@@ -16,14 +16,16 @@ from typing import Final, NamedTuple
 from worker.audit.doctor import Check
 from worker.audit.doctor_words import bytes_of
 from worker.audit.doctor_worker import ask_worker
+from worker.embedding.cache.redis_writer import QUEUE_BYTES
 from worker.embedding.engine.cpu_count import cpu_count
+from worker.indexing.known_templates import MOST_KNOWN
 from worker.settings.service_tables import HttpTable
 from worker.settings.settings import Settings
 
 _ANSWER_S: Final = 2.0
 _BASE_BYTES: Final = 700 << 20
 """Python, the libraries, llama.cpp with the default model, and what is in work between the caps."""
-_KNOWN_BYTES: Final = 28
+_KNOWN_BYTES: Final = 28 * MOST_KNOWN
 _TIGHT: Final = 0.8
 _FEW_FILES: Final = 1_024
 _TOO_FEW_FILES: Final = 256
@@ -61,15 +63,15 @@ def look_at_machine(settings: Settings, *, is_worker: bool = False, root: Path =
 
 def caps_of(settings: Settings) -> list[Cap]:
     """Return what may grow, as docs/operations.md lists it."""
-    limits, kafka, cache = settings.limits, settings.kafka, settings.cache
+    limits, kafka = settings.limits, settings.kafka
     caps = [
         Cap("limits.max_in_flight_bytes, twice", 2 * limits.max_in_flight_bytes),
         Cap("kafka.prefetch_bytes, twice", 2 * kafka.prefetch_bytes),
-        Cap("cache.memory_bytes", cache.memory_bytes),
-        Cap("cache.max_known_templates", _KNOWN_BYTES * cache.max_known_templates),
+        Cap("cache.memory_bytes", settings.cache.memory_bytes),
+        Cap("known templates", _KNOWN_BYTES),
     ]
-    if settings.redis.url or settings.redis.sentinels:
-        caps.append(Cap("redis.queue_bytes", settings.redis.queue_bytes))
+    if settings.redis.url:
+        caps.append(Cap("vectors that wait to be written to Redis", QUEUE_BYTES))
     return caps
 
 

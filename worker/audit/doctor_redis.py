@@ -8,13 +8,15 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from statistics import median
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from worker.audit.doctor import Check
 from worker.audit.doctor_words import bytes_of, seconds_of
-from worker.embedding.cache.redis_address import RedisAddress, RedisMisconfigured, address_of
-from worker.embedding.cache.redis_client import RedisClient, RedisFailed
+from worker.embedding.cache.redis_address import RedisAddress, RedisFailed, RedisMisconfigured, address_of
 from worker.settings.tables import RedisTable
+
+if TYPE_CHECKING:
+    from worker.embedding.cache.redis_client import RedisClient
 
 ANSWER_S: Final = 2.0
 _PINGS: Final = 7
@@ -30,7 +32,7 @@ _check = partial(Check, "redis")
 
 def look_at_redis(table: RedisTable) -> Iterator[Check]:
     """Ask the server and judge its answers; one line if there is none, or if it does not answer."""
-    if not table.url and not table.sentinels:
+    if not table.url:
         yield _check("redis", "ok", "none is configured: workers share no vectors, and a new index is filled from Kafka alone")
         return
     try:
@@ -38,7 +40,9 @@ def look_at_redis(table: RedisTable) -> Iterator[Check]:
     except RedisMisconfigured as error:
         yield _check("redis", "problem", str(error), "correct this setting")
         return
-    client = RedisClient(address, name="vectail-doctor", timeout_s=ANSWER_S)
+    from worker.embedding.cache.redis_client import RedisClient  # noqa: PLC0415 - as in RedisCache
+
+    client = RedisClient(address, timeout_s=ANSWER_S)
     try:
         client.connect()
         times_s = [_timed_get(client) for _ in range(_PINGS)]
@@ -120,7 +124,7 @@ def judge_writes(info: Info) -> Check:
     """Judge whether it takes writes at all."""
     if str(info.get("role") or "master") != "master":
         found = f"this is a replica of {info.get('master_host')}:{info.get('master_port')}, which takes no writes"
-        return _check("writes", "problem", found, "set redis.url to the master, or redis.sentinels")
+        return _check("writes", "problem", found, "set redis.url to the master, or to its sentinels (redis+sentinel://)")
     if str(info.get("rdb_last_bgsave_status") or "ok") != "ok":
         found = "its last snapshot failed; unless stop-writes-on-bgsave-error is no, it takes no writes until one succeeds"
         return _check("writes", "problem", found, "make room on its disk, or switch snapshots off (save ''): this is a cache")
@@ -141,13 +145,13 @@ def judge_signature(address: RedisAddress, *, is_signed: bool) -> Check:
     """Judge whether somebody else who may write there can choose our vectors."""
     if is_signed:
         return _check("signature", "ok", "vectors are signed with redis.secret: nobody else can choose them")
-    if address.unix_path or (not address.sentinels and _is_loopback(address.host)):
+    if address.kind != "sentinel" and all(_is_loopback(host) for host, _ in address.hosts):
         return _check("signature", "ok", "redis.secret is not set; the server is on this machine")
     found = "redis.secret is not set: whoever may write to this Redis can choose which vectors are stored"
     return _check("signature", "warning", found, "set redis.secret to the same value for every worker")
 
 
-def _timed_get(client: RedisClient) -> float:
+def _timed_get(client: "RedisClient") -> float:
     started_s = time.monotonic()
     for _ in client.get([b"vectail:doctor"]):
         pass

@@ -68,7 +68,7 @@ def worker_settings_or_fail(config: Path | None, flags: Flags | None = None) -> 
 
     settings = settings_or_fail(config, flags)
     try:
-        if settings.redis.url or settings.redis.sentinels:
+        if settings.redis.url:
             address_of(settings.redis)
     except RedisMisconfigured as error:
         raise user_error(error) from error

@@ -133,7 +133,6 @@ def _vllm(settings: EngineTable, model: PreparedModel, threads: int) -> Engine:
         batch_tokens=settings.batch_tokens,
         number_format=settings.number_format,
         memory_share=settings.memory_share,
-        own_process=settings.own_process,
     )
 
 

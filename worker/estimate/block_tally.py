@@ -12,8 +12,6 @@ from sinks.lines import join_lines, take_lines
 from sinks.milvus.lite_bloom import bloom_filter, encode_filter
 
 _FULL = BlockBounds().lines
-_SEVEN_BITS = 6 / 7
-"""Bytes on a local folder for each of base64 (`sinks.milvus.lite_texts`)."""
 _HEAD_BYTES = 200
 """Of a block on a local folder besides its templates, columns and filter."""
 _HEAD_TEMPLATE_BYTES = 20
@@ -59,7 +57,5 @@ class BlockTally:
 
 
 def _folder_bytes(block: Block) -> float:
-    characters = block.characters
-    packed = characters["texts"] + characters["fields"]
     head = _HEAD_BYTES + _HEAD_TEMPLATE_BYTES * 4 / 3 * len(block.head.templates)
-    return characters["places"] + _SEVEN_BITS * packed + len(encode_filter(bloom_filter(block.words))) + head
+    return sum(block.characters.values()) + len(encode_filter(bloom_filter(block.words))) + head

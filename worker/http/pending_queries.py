@@ -101,7 +101,7 @@ class PendingQueries:
             raise HttpError(504, "expired", "the deadline has passed, and the worker is not done with it", field="deadline_ms")
         pending.leave()
         self._close(pending)
-        raise HttpError(504, "expired", f"not answered within {self._timeout_s:g} s (http.timeout_s)")
+        raise HttpError(504, "expired", f"not answered within {self._timeout_s:g} s")
 
     def _close(self, pending: _PendingReply) -> None:
         with self._lock:

@@ -59,7 +59,7 @@ def check_length(content_length: str | None, most_bytes: int) -> None:
 
 def too_long(most_bytes: int) -> HttpError:
     """Return the error for a body over the limit."""
-    return HttpError(413, "too_large", f"the body is longer than {most_bytes} bytes (http.max_body_bytes)")
+    return HttpError(413, "too_large", f"the body is longer than {most_bytes} bytes")
 
 
 def _place_of(origin: str) -> str | None:

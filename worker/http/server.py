@@ -5,8 +5,8 @@ Theory of operation
 2. Everything a client can occupy is bounded (`ServerLimits`): the number of connections; how long a connection lives while it is idle,
    which means that no request on it is being answered: it is silent, sends a head slowly or does not read its answer (of one that is
    written piece by piece, an export or a tail: reads nothing at all); how many of those there are (`StreamRules`); the size of a head (16
-   KiB, by h11 and `check_head`); the size (`http.max_body_bytes`) and duration of a body; what arrives of a refused body
-   (`MAX_IDLE_BYTES`); the number of open queries (`http.max_open_queries`) and how long each waits (`http.timeout_s`).
+   KiB, by h11 and `check_head`); the size and duration of a body; what arrives of a refused body
+   (`MAX_IDLE_BYTES`); the number of open queries (`http.max_open_queries`) and how long each waits.
 3. At the limit a new connection replaces the one that has been idle longest. The new one is cut off only if none is idle.
 4. The pages are answered at the limit too, because supervisors restart a worker whose `/healthz` fails: requests below `/api` leave
    `reserved_connections` free, and each page renders for one request at a time, so many scrapes do not occupy all threads.
@@ -55,8 +55,12 @@ class ServerLimits:
     """How long a new connection may be silent."""
     idle_s: float = 60.0
     """How long a connection lives while no request on it is being answered; enough to read the longest answer over a slow line."""
+    body_bytes: int = 64 * 1024
+    """Of the largest body."""
     body_s: float = 10.0
     """How long a body may take to arrive."""
+    query_s: float = 60.0
+    """How long a query may take, whatever its `deadline_ms`: more than the 30 s of one without a deadline, whose answer says why."""
     streams: StreamRules = field(default_factory=StreamRules)
 
 
@@ -88,15 +92,15 @@ class HttpServer:
         """
         self.listening = listening
         self._say = say
-        self._queries = PendingQueries(take_request, max_open=table.max_open_queries, timeout_s=table.timeout_s)
         token = table.token.get_secret_value()
         limits = limits or ServerLimits()
+        self._queries = PendingQueries(take_request, max_open=table.max_open_queries, timeout_s=limits.query_s)
         checks_host = listening.is_loopback and not token
         rules = RequestRules(
             token=token,
             checks_host=checks_host,
             max_answering=limits.max_connections - limits.reserved_connections,
-            max_body_bytes=table.max_body_bytes,
+            max_body_bytes=limits.body_bytes,
             body_s=limits.body_s,
             streams=limits.streams,
         )

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from consumers.rejection import Rejection
 from sinks.row import template_id
-from worker.indexing.known_templates import KnownTemplates, halves_of
+from worker.indexing.known_templates import MOST_KNOWN, KnownTemplates, halves_of
 from worker.indexing.parked import Parked
 from worker.indexing.savings import Savings, merge_savings
 from worker.messages import LineBatch, Source
@@ -69,7 +69,7 @@ class Flights:
     def __init__(
         self,
         *,
-        most_known: int = 500_000,
+        most_known: int = MOST_KNOWN,
         most_rejected: int = 10_000,
         keep_s: Callable[[], float] = lambda: math.inf,
         clock: Callable[[], float] = time.monotonic,

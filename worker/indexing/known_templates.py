@@ -9,11 +9,12 @@ A dict of all templates would take 180 bytes each.
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+MOST_KNOWN: Final = 500_000
 _RECENT = 4096
 _RECENT_SHARE = 64
 """The dict holds at most `_RECENT` templates, or 1/`_RECENT_SHARE` of all if that is more. A merge copies every column once (0.2 s at

@@ -16,8 +16,8 @@ from consumers.registry import RegistryAway
 from producers.kafka import KafkaProducer
 from sinks.sink import Sink, SinkBroken, SinkBusy
 from worker.asking.requests import QueryRequest
+from worker.embedding.cache.redis_address import RedisFailed
 from worker.embedding.cache.redis_cache import RedisCache
-from worker.embedding.cache.redis_client import RedisFailed
 from worker.groups.described import Remembered
 from worker.groups.kafka import KafkaPositions
 from worker.groups.offsets import consumer_group

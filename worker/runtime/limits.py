@@ -5,6 +5,10 @@ write to a log topic could stop the worker with it.
 """
 
 import threading
+from typing import Final
+
+MOST_REJECTED: Final = 20
+"""Texts in a row that the engine may reject, and, counted apart, lines and templates that the index may refuse."""
 
 
 class LimitReached(Exception):

@@ -50,7 +50,8 @@ class TraceRules(NamedTuple):
     version: str
     share: float
     """Of batches that become spans, 0 … 1; a query is recorded if its sender's trace is, or by the same share if it has none."""
-    most_links: int
+    most_links: int = 32
+    """Of one batch's span, evenly out of the traces that its records carry."""
 
 
 def open_tracing(rules: TraceRules, *, say: Callable[[str], None], exporter: "SpanExporter | None" = None) -> "Tracing":

@@ -21,7 +21,7 @@ from worker.settings.unknown_names import tables_in
 _HEAD = """\
 # Settings
 
-<!-- Written by `make docs` from the tables in worker/settings, consumers/kafka/settings.py and sinks/milvus/settings.py. -->
+<!-- Written by `make docs` from the tables in worker/settings, consumers and sinks/milvus/settings.py. -->
 
 Settings come from one TOML file (`vectail run -c vectail.toml`, or the variable `VECTAIL_CONFIG`), from environment variables, and from
 flags. The environment overrides the file, and flags override both. An unknown name is refused, with the nearest one that exists.

@@ -1,4 +1,4 @@
-"""The tables of the settings file that say how a worker serves: queries, HTTP, status, the Schema Registry and limits.
+"""The tables of the settings file that say how a worker serves: queries, HTTP, status, traces and limits.
 
 `worker.settings.settings` reads them from file, environment and flags. Each setting's docstring is its entry in `docs/settings.md`.
 """
@@ -9,14 +9,8 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, field_validator
 
 from consumers.kafka.settings import TopicName
+from consumers.registry_settings import BearerToken
 from worker.settings.tables import Table
-
-
-def as_header(token: SecretStr) -> SecretStr:
-    """Return a token that can be sent in a header. Raises ValueError."""
-    if not all("!" <= character <= "~" for character in token.get_secret_value()):
-        raise ValueError("only printable ASCII without spaces can be sent as a bearer token")
-    return token
 
 
 class QueryTable(Table):
@@ -24,8 +18,6 @@ class QueryTable(Table):
 
     reply_topics: tuple[TopicName, ...] = ()
     """Topics that a query may name for its reply, besides `kafka.reply_topic`."""
-    max_in_flight_records: int = Field(default=1_000, ge=1)
-    """Most queries from Kafka in work at once."""
     target_batch_s: float = Field(default=0.1, ge=0.001, le=60)
     """While queries arrive, the seconds that a batch of log lines may take, because the next query waits for it. Less costs throughput."""
 
@@ -40,7 +32,7 @@ class HttpTable(Table):
     are lines of your logs."""
     port: int = Field(default=8790, ge=0, le=65_535)
     """Port to listen on. 0: any free one, which the log names."""
-    token: SecretStr = SecretStr("")
+    token: BearerToken = SecretStr("")
     """What callers send as `Authorization: Bearer …`, and people type into the page's sign-in. Empty: whoever reaches the port may ask.
     Then, on a loopback address, a request must call the worker `localhost` or by an address, so that no web page can make a browser ask in
     its name."""
@@ -49,21 +41,11 @@ class HttpTable(Table):
     logs, and so may a web page in the browser of such a person."""
     max_open_queries: int = Field(default=64, ge=1, le=1_000)
     """Most queries over HTTP in work at once; a further one is answered with 429. Those from Kafka are counted apart."""
-    max_body_bytes: int = Field(default=64 * 1024, ge=1024, le=16 * 1024 * 1024)
-    """Largest request body in bytes."""
-    timeout_s: float = Field(default=60.0, gt=0, le=3_600)
-    """Seconds after which a query is given up, whatever its `deadline_ms`. Keep it above the 30 s after which a query without a deadline
-    expires, so that the answer says why."""
 
     @property
     def may_be_open(self) -> bool:
         """Whether other machines may reach the port: callers need a token, or need none on purpose."""
         return bool(self.token.get_secret_value()) or self.allow_without_token
-
-    @field_validator("token")
-    @classmethod
-    def _check_header(cls, token: SecretStr) -> SecretStr:
-        return as_header(token)
 
 
 class StatusTable(Table):
@@ -93,8 +75,6 @@ class TracingTable(Table):
     """Sent as the header `Authorization`. Empty: none."""
     share: float = Field(default=1.0, ge=0, le=1)
     """Of batches that become spans. A query follows its sender's decision, if it came with one."""
-    most_links: int = Field(default=32, ge=0, le=128)
-    """Of one batch's span; evenly out of the traces that its records carry."""
 
     @field_validator("endpoint")
     @classmethod
@@ -102,42 +82,6 @@ class TracingTable(Table):
         if not (endpoint.startswith(("http://", "https://")) and urlsplit(endpoint).hostname):
             raise ValueError("the address begins with http:// or https:// and names a host")
         return endpoint
-
-
-class RegistryTable(Table):
-    """The Schema Registry that has the schemas of Avro, Protobuf and JSON Schema values."""
-
-    url: str = ""
-    """`https://HOST:PORT`, with a path if it has one. Empty: no registry; then a value that begins with byte 0 is text like any other, and
-    no topic may have `format = "registry"`."""
-    user: str = ""
-    """User name. Empty: the one in `url`, if any."""
-    password: SecretStr = SecretStr("")
-    """Password. Empty: the one in `url`, if any."""
-    token: SecretStr = SecretStr("")
-    """Sent as `Authorization: Bearer …`, in place of user and password."""
-    ca_file: Path | None = None
-    """Certificates to trust (PEM), with TLS. Not set: the system's."""
-    cert_file: Path | None = None
-    """Client certificate (PEM), for a registry that asks for one."""
-    key_file: Path | None = None
-    """Key of the client certificate (PEM)."""
-    timeout_s: float = Field(default=5.0, gt=0, le=60)
-    """Seconds to wait for an answer. The records wait for as long as the registry does not answer, whatever this is."""
-
-    @field_validator("url")
-    @classmethod
-    def _check_url(cls, url: str) -> str:
-        if url and not (url.startswith(("http://", "https://")) and urlsplit(url).hostname):
-            raise ValueError("the address of a registry begins with http:// or https:// and names a host")
-        if "," in url:
-            raise ValueError("one address; for several registries put a load balancer before them")
-        return url
-
-    @field_validator("token")
-    @classmethod
-    def _check_header(cls, token: SecretStr) -> SecretStr:
-        return as_header(token)
 
 
 class LimitTable(Table):
@@ -152,8 +96,5 @@ class LimitTable(Table):
     max_consecutive_undecodable: int = Field(default=1_000, ge=1)
     """Records in a row of one topic that may be undecodable: not in the `topic.format` that is set for it, or not UTF-8 where
     `decode.errors` is `strict`. One more ends the worker. Records that are too large or have too many entries or chunks do not count."""
-    max_consecutive_rejected: int = Field(default=20, ge=1)
-    """Texts in a row that the engine may reject, and, counted apart, lines and templates that the index may refuse. One more ends the
-    worker."""
     drain_timeout_s: float = Field(default=25.0, gt=0)
     """Seconds that a worker has to finish its records after SIGTERM. What remains is read again after the next start."""

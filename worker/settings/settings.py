@@ -16,10 +16,12 @@ from pydantic import BaseModel, SecretStr, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 
 from consumers.kafka.subscription import Subscription
+from consumers.registry_settings import RegistrySettings
 from sinks.milvus.settings import MilvusSettings
 from worker.runtime.fail_point import UnknownFailPoint, fail_point
+from worker.settings.moved import GONE, MOVED, successor
 from worker.settings.rule_tables import DropTable, SampleTable
-from worker.settings.service_tables import HttpTable, LimitTable, QueryTable, RegistryTable, StatusTable, TracingTable
+from worker.settings.service_tables import HttpTable, LimitTable, QueryTable, StatusTable, TracingTable
 from worker.settings.tables import (
     CacheTable,
     DecodeTable,
@@ -34,7 +36,7 @@ from worker.settings.tables import (
 )
 from worker.settings.template_tables import TemplateTable
 from worker.settings.topic_tables import TopicTable, subscription_of
-from worker.settings.unknown_names import MOVED, UnknownName, nearest, refuse_unknown
+from worker.settings.unknown_names import UnknownName, nearest, refuse_unknown
 
 PREFIX = "VECTAIL_"
 FAIL_POINT_VARIABLE = "VECTAIL_TEST_FAIL_POINT"
@@ -67,7 +69,7 @@ class Settings(Table):
     engine: EngineTable = EngineTable()
     cache: CacheTable = CacheTable()
     redis: RedisTable = RedisTable()
-    registry: RegistryTable = RegistryTable()
+    registry: RegistrySettings = RegistrySettings()
     milvus: MilvusSettings = MilvusSettings()
     index: IndexTable = IndexTable()
     query: QueryTable = QueryTable()
@@ -304,5 +306,4 @@ def _refuse_unknown(document: Mapping[str, Any], where: str) -> None:
 
 def _moved(variable: str) -> str:
     """Return what took the place of a variable of earlier versions; empty if it never was one."""
-    moved = {variable_of(*name.split(".")): instead for name, instead in MOVED.items()}
-    return f": {moved[variable]}" if variable in moved else ""
+    return next((successor(name) for name in (*MOVED, *GONE) if variable_of(*name.split(".", 1)) == variable), "")

@@ -149,9 +149,6 @@ class EngineTable(Table):
     """Number format of vLLM. `auto`: bfloat16 where the hardware supports it, else float32. llama.cpp ignores it."""
     memory_share: float = Field(default=0.8, gt=0, le=1)
     """Share of a GPU's memory for vLLM; `run --workers N` divides it among the N workers."""
-    own_process: bool = False
-    """Run vLLM's engine in a separate process. It starts more slowly and was never faster. After any failure the engine is restarted; no
-    batch is halved to find the text at fault. Ctrl-C reaches the engine's process too."""
     watchdog_s: float = Field(default=180.0, ge=1)
     """Seconds after which a batch that has not finished ends the worker, with the stacks of all threads in the log."""
 
@@ -161,41 +158,29 @@ class CacheTable(Table):
 
     memory_bytes: int = Field(default=64 * 1024 * 1024, ge=0)
     """Bytes of vectors kept in memory. 0: none."""
-    max_known_templates: int = Field(default=500_000, ge=1)
-    """Most templates remembered as stored. A template that was forgotten is looked up again."""
 
 
 class IndexTable(Table):
     """How lines are put together into the blocks that the index stores."""
 
     flush_s: float = Field(default=0.5, ge=0.01, le=5)
-    """Seconds that a line waits at most for others of its partition before its block is written; while n partitions have lines that wait,
-    n / 400 s if that is more, at most 5. With nothing else on its way, and lines waiting in at most 16 partitions, a line waits 0.1 s, or a
-    fifth of this if less, but at least 5 ms. A topic with `topic.multiline` keeps its last record open, so lines then wait for the whole
-    time. Small blocks are merged later."""
-    block_lines: int = Field(default=1024, ge=16, le=1024)
-    """Most lines in one block."""
+    """Most seconds that a line waits for others of its partition before its block is written: less while nothing else is on its way, more,
+    but at most 5, while lines of more than 200 partitions wait. A topic with `topic.multiline` keeps its last record open, so its lines
+    wait for the whole time. Small blocks are merged later."""
 
 
 class RedisTable(Table):
     """The cache that workers share: Redis or Valkey. Losing it costs speed only."""
 
     url: str = ""
-    """`redis://HOST:PORT/DB`, `rediss://…` with TLS, or `unix://PATH`. Empty: no Redis. With `sentinels` only its scheme is used."""
+    """`redis://HOST:PORT/DB`; a cluster is `redis+cluster://HOST:PORT` of any node, a master behind sentinels
+    `redis+sentinel://HOST:PORT,HOST:PORT/MASTER/DB`; each with TLS if it begins with `rediss`. Or `unix://PATH`. Empty: no Redis."""
     user: str = ""
-    """User name. Empty: the one in `url`, if any."""
+    """User name. Empty: the one in `url`, if any; what `url` says of sentinels is for the sentinels."""
     password: SecretStr = SecretStr("")
-    """Password. Empty: the one in `url`, if any."""
-    cluster: bool = False
-    """Whether `url` is a node of a Redis Cluster."""
-    sentinels: tuple[str, ...] = ()
-    """`HOST:PORT` of each sentinel; they name the master of `sentinel_master`."""
-    sentinel_master: str = "mymaster"
-    """Name under which the sentinels know the master."""
-    sentinel_user: str = ""
-    """User name at the sentinels."""
+    """Password. Empty: as with `user`."""
     sentinel_password: SecretStr = SecretStr("")
-    """Password at the sentinels."""
+    """Password at the sentinels. Empty: the one in `url`, if any."""
     ca_file: Path | None = None
     """Certificates to trust (PEM), with TLS. Not set: the system's."""
     cert_file: Path | None = None
@@ -209,8 +194,6 @@ class RedisTable(Table):
     """Seconds after its last write when a vector expires."""
     read_budget_s: float = Field(default=0.05, gt=0, le=5)
     """Seconds to wait for an answer; vectors that have not arrived by then count as missing."""
-    queue_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
-    """Bytes of vectors that may wait to be written. More are dropped and counted."""
 
 
 def new_masker(table: MaskTable) -> "Masker":

@@ -58,7 +58,8 @@ def test_caps_that_do_not_fit_into_the_memory_are_a_problem() -> None:
     says(judge_memory(GIB, "the container may use", caps), "memory", "problem", "may be killed")
     says(judge_memory(None, "", caps), "memory", "ok", "cannot be read")
     assert {cap.name.split(",")[0] for cap in caps_of(settings_of(redis={"url": "redis://r"}))} == {
-        "limits.max_in_flight_bytes", "kafka.prefetch_bytes", "cache.memory_bytes", "cache.max_known_templates", "redis.queue_bytes"
+        "limits.max_in_flight_bytes", "kafka.prefetch_bytes", "cache.memory_bytes", "known templates",
+        "vectors that wait to be written to Redis",
     }  # fmt: skip
 
 
@@ -213,7 +214,6 @@ def test_the_defaults_are_well() -> None:
         ("client-properties", "ok", "1 in", {"kafka": {"librdkafka": {"security.protocol": "ssl"}}}),
         ("work", "warning", "mask.mode is exact", {"mask": {"mode": "exact"}}),
         ("limits", "warning", "of this size", {"decode": {"max_record_bytes": 2_000_000}, "limits": {"max_in_flight_bytes": 1_000_000}}),
-        ("limits", "warning", "cut off", {"http": {"timeout_s": 5}}),
         ("limits", "warning", "one thread", {"milvus": {"uri": "./index", "writers": 4}}),
     ],
 )  # fmt: skip

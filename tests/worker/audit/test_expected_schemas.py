@@ -4,6 +4,7 @@ import pytest
 
 from consumers.record import Record
 from consumers.registry import RegistryAway
+from consumers.registry_settings import RegistrySettings
 from consumers.text.redact import Redactor
 from tests.log_topics import log_topics
 from tests.worker.chain_values import record
@@ -13,7 +14,6 @@ from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.schema_fetch import SchemaFetch
 from worker.indexing.topic_readers import new_topic_readers
-from worker.settings.service_tables import RegistryTable
 from worker.settings.settings import Settings
 
 VALUES = (b"\0\0\0\0\x01\x04hi", b"\0\0\0\0\x02\x04hi", b"\0\0\0\0\x01\x04yo")
@@ -22,7 +22,7 @@ VALUES = (b"\0\0\0\0\x01\x04hi", b"\0\0\0\0\x02\x04hi", b"\0\0\0\0\x01\x04yo")
 def compute(registry: FakeRegistry, model: PreparedModel, words: Tokenizer) -> tuple[list[str], dict[int, str]]:
     """Return the texts expected, and the kinds of refusal by offset."""
     fetch = SchemaFetch(registry)
-    settings = Settings(topic=log_topics("logs", format="registry"), registry=RegistryTable(url="http://registry"))
+    settings = Settings(topic=log_topics("logs", format="registry"), registry=RegistrySettings(url="http://registry"))
     readers = new_topic_readers(settings, model, words, schemas=fetch.schemas)
     expected_lines = ExpectedLines(reader_of=readers.of_topic, redactor=Redactor(()), tokenizer=words, wall_ms=lambda: 1e12, schemas=fetch)
     records: list[Record] = [record(offset, value) for offset, value in enumerate(VALUES)]

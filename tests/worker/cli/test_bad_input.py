@@ -59,7 +59,7 @@ BAD: list[tuple[str, str]] = [
     ("run -c folder", "folder cannot be read"),
     ("run -c broken.toml", "broken.toml is not valid TOML"),
     ("run -c latin1.toml", "latin1.toml is not valid TOML"),
-    ("config check -c redis.toml", "redis.url must begin with redis://"),
+    ("config check -c redis.toml", "redis.url is not redis://HOST:PORT/DB, "),
     ("config check -c masks.toml", "setting mask: no built-in mask is called 'dates'; the nearest name is 'date'"),
     ("config check -c rules.toml", "setting redact: there is no redaction rule 'emai'; did you mean 'email'?"),
     ("config check -c wrong.toml", "unknown setting kafka.bootstrap_server; did you mean 'bootstrap_servers'?"),

@@ -9,6 +9,7 @@ from tests.worker.http.serving import PATH, Serving, is_cut_off, receive
 from worker.asking.refusals import BadQuery
 from worker.http.request_checks import MAX_HEAD_BYTES, check_head, check_host, check_type
 from worker.http.responses import HttpError, json_object
+from worker.http.server import ServerLimits
 from worker.querying.forms import parse_query
 
 MOST_BYTES = 1024
@@ -16,7 +17,7 @@ MOST_BYTES = 1024
 
 @pytest.fixture(scope="module")
 def small() -> Iterator[Serving]:
-    serving = Serving(max_body_bytes=MOST_BYTES)
+    serving = Serving(limits=ServerLimits(body_bytes=MOST_BYTES))
     yield serving
     serving.close()
     assert serving.crashes == []

@@ -8,6 +8,7 @@ from tests.worker.http.conftest import Serve
 from tests.worker.http.serving import HITS, PATH, receive, reply_to
 from tests.worker.running import wait_until
 from worker.asking.refusals import ErrorCode, error_reply
+from worker.http.server import ServerLimits
 
 
 def test_a_query_reaches_the_lane_as_it_came_and_its_reply_is_the_answer(serve: Serve) -> None:
@@ -83,7 +84,7 @@ def test_of_two_hundred_at_once_four_are_open_and_the_others_are_told_to_come_ag
 
 
 def test_a_query_that_nobody_answers_is_given_up_and_its_place_is_free_again(serve: Serve) -> None:
-    serving = serve(max_open_queries=1, timeout_s=0.05)
+    serving = serve(max_open_queries=1, limits=ServerLimits(query_s=0.05))
     answer = receive(serving.send(b"1"))
     assert (answer.status, answer.error["code"]) == (504, "expired")
     late = serving.taken()

@@ -4,10 +4,10 @@ import pytest
 
 from consumers.decode.registry_schemas import Unknown
 from consumers.registry import RegistryAway
+from consumers.registry_settings import RegistrySettings
 from tests.worker.indexing.test_schema_wait import FakeRegistry
 from worker.connections import open_registry
 from worker.indexing.schema_fetch import SchemaFetch
-from worker.settings.service_tables import RegistryTable
 
 VALUES = [b"\0\0\0\0\x01\x02x", None, b"plain", b"\0\0\0\0\x02x", b"\0\0\0\0\x01\x02x"]
 
@@ -31,7 +31,7 @@ def test_a_registry_that_is_away_ends_the_tool() -> None:
 
 
 def test_without_an_address_there_is_no_registry() -> None:
-    assert open_registry(RegistryTable()) is None
-    registry = open_registry(RegistryTable(url="https://me:secret@registry:8081/path/"))
+    assert open_registry(RegistrySettings()) is None
+    registry = open_registry(RegistrySettings(url="https://me:secret@registry:8081/path/"))
     assert registry is not None
     assert registry.address == "https://registry:8081/path"

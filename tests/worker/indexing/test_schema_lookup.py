@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from consumers.decode.registry_schemas import Schemas, Unknown
-from consumers.registry import RegistryAccess, RegistryClient
+from consumers.registry import RegistryClient
+from consumers.registry_settings import RegistrySettings
 from consumers.schema import FetchedSchema
 from tests.services.schema_registry import SchemaRegistryStub
 from worker.indexing.schema_lookup import UNKNOWN_S, SchemaLookup
@@ -28,7 +29,7 @@ class Scene:
     woken: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
     def __post_init__(self) -> None:
-        client = RegistryClient(RegistryAccess(url=self.registry.url, timeout_s=0.5))
+        client = RegistryClient(RegistrySettings(url=self.registry.url), timeout_s=0.5)
         self.lookup = SchemaLookup(client, Schemas(), wake=self.woken.release, say=self.said.append, clock=lambda: self.now_s)
         self.schemas = self.lookup.schemas
         self._thread = threading.Thread(target=self.lookup.body, daemon=True)

@@ -58,7 +58,7 @@ def test_flags_stand_over_the_environment_and_the_environment_over_the_file(tmp_
 
 def test_numbers_lists_and_paths_come_out_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, text in {
-        "VECTAIL_REDIS__SENTINELS": '["a", "b,c"]',
+        "VECTAIL_MASK__DISABLED": '["uuid", "url"]',
         "VECTAIL_QUERY__REPLY_TOPICS": "one, two",
         "VECTAIL_LIMITS__MAX_IN_FLIGHT_RECORDS": "17",
         "VECTAIL_LIMITS__DRAIN_TIMEOUT_S": "2.5",
@@ -68,7 +68,7 @@ def test_numbers_lists_and_paths_come_out_of_the_environment(monkeypatch: pytest
     }.items():
         monkeypatch.setenv(name, text)
     settings = load_settings(None)
-    assert settings.redis.sentinels == ("a", "b,c")
+    assert settings.mask.disabled == ("uuid", "url")
     assert settings.query.reply_topics == ("one", "two")
     assert (settings.limits.max_in_flight_records, settings.limits.drain_timeout_s, settings.engine.threads) == (17, 2.5, 3)
     assert settings.model.folder == Path("/models/own")
@@ -157,9 +157,8 @@ def test_client_properties_are_joined_from_file_and_environment(tmp_path: Path, 
     ("text", "said"),
     [
         ("[kafak]\n", "unknown table or setting 'kafak'; did you mean 'kafka'?"),
-        ("[kafka]\ntopics = ['a']", "unknown setting kafka.topics: log topics are [[topic]] tables now, with a name or a pattern each"),
         ("[limits]\ndrain = 3", "unknown setting limits.drain; did you mean 'drain_timeout_s'?"),
-        ("[cache]\nqqqqqq = 3", "unknown setting cache.qqqqqq; there are: max_known_templates, memory_bytes"),
+        ("[cache]\nqqqqqq = 3", "unknown setting cache.qqqqqq; there are: memory_bytes"),
         ("[milvus.uri]\nhost = 'a'", "setting milvus.uri: Input should be a valid string"),
         ("kafka = 5", "setting kafka: "),
         ("[limits]\nmax_in_flight_records = 0", "setting limits.max_in_flight_records: Input should be greater than or equal to 1"),
@@ -180,7 +179,6 @@ def test_client_properties_are_joined_from_file_and_environment(tmp_path: Path, 
         ("[[topic]]\nname = 'a'\n[topic.fields]\ntexts = ['m']", "unknown setting topic.fields.texts; did you mean 'text'?"),
         ("[[topic]]\nname = 'a'\n[topic.mask]\nmod = 'exact'", "unknown setting topic.mask.mod; did you mean 'mode'?"),
         ("[[mask.add]]\nname = 'a'\npatern = 'b'", "unknown setting mask.add.patern; did you mean 'pattern'?"),
-        ("[decode]\nformat = 'json'", "unknown setting decode.format: it is topic.format now, in each [[topic]] table"),
         (
             "[status]\ncanary_interval_s = 5\n[[topic]]\npattern = 'a'\n[[topic]]\nname = 'a'\nformat = 'otlp_proto'",
             "setting status.canary_interval_s: no [[topic]] with a name takes plain lines",
@@ -245,7 +243,6 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("VECTAIL_KAFKA__TOPICS", "logs", "unknown environment variable VECTAIL_KAFKA__TOPICS: log topics are [[topic]] tables now"),
         ("VECTAIL_TOPICS", "logs", "unknown environment variable VECTAIL_TOPICS; did you mean 'VECTAIL_TOPIC'?"),
         ("VECTAIL_TOPIC", '[{"name": "a", "weigth": 2}]', "variable VECTAIL_TOPIC: unknown setting topic.weigth; did you mean 'weight'?"),
         ("VECTAIL_TOPIC", "a,app.*", "setting topic.1.name: 'app.*' is no name of a topic: "),

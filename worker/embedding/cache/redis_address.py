@@ -1,137 +1,137 @@
-"""Checks the settings table `redis` and turns it into an address: where the cache is and how to log in.
+"""Checks `[redis]` before anything runs: where the cache is and how to log in, or one line that names the setting to change.
 
-Settings that cannot work are refused here, before anything runs, in one line that names the setting. A server that does not answer is
-not refused: a cache may be away.
+A server that does not answer is not refused: a cache may be away. Nothing here imports redis-py, which a worker without Redis never loads.
 """
 
+import re
 import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import SplitResult, unquote, urlsplit
+from typing import Final, Literal, cast
+from urllib.parse import unquote, urlsplit
 
 from worker.settings.tables import RedisTable
 
-_PORT = 6379
-_SENTINEL_PORT = 26379
-_ESCAPED = "in its password / ? # @ : are written %2F %3F %23 %40 %3A (or set redis.password)"
+Kind = Literal["unix", "server", "cluster", "sentinel"]
+Options = dict[str, str | None]
+
+_SENTINEL_PORT: Final = 26379
+_HOST: Final = r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.%]+\])(?::[0-9]{1,5})?"
+_URL: Final = re.compile(
+    r"(?:unix|(?P<scheme>rediss?)(?:\+(?P<kind>cluster|sentinel))?)://(?:(?P<user>[^:/?#@]*)(?::(?P<password>[^/?#@]*))?@)?"
+    rf"(?P<hosts>{_HOST}(?:,{_HOST})*)?(?P<path>/[^?#]*)?"
+)
+_HOSTS_AND_PATH: Final[Mapping[Kind, str]] = {
+    "unix": r"/.+",
+    "server": r"[^/,]+(/[0-9]*)?",
+    "cluster": r"[^/,]+/?",
+    "sentinel": r"[^/]+/[^/@:]+(/[0-9]*)?",
+}
+_FORMS: Final = (
+    "redis.url is not redis://HOST:PORT/DB, redis+cluster://HOST:PORT, redis+sentinel://HOST:PORT,HOST:PORT/MASTER/DB (with TLS, rediss) "
+    "or unix:///PATH; in its password / ? # @ are written %2F %3F %23 %40 (or set redis.password)"
+)
+"""No part of the address is shown: it may hold the password."""
 
 
 class RedisMisconfigured(ValueError):
     """A setting that the user must change; the message is one line and names it."""
 
 
+class RedisFailed(Exception):
+    """A command failed; the message is one line."""
+
+    def __init__(self, name: str, reason: str, *, is_refusal: bool) -> None:
+        """`name` is that of the client library's exception; `is_refusal` says whether the server replied with an error."""
+        self.name = name
+        self.is_refusal = is_refusal
+        super().__init__(f"{name}: {reason}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedisAddress:
-    """Where to connect and how: to `sentinels` if there are any, else to `unix_path` if set, else to `host`."""
+    """Where to connect, and how to log in there."""
 
-    host: str
-    port: int
-    db: int
-    unix_path: str | None
-    cluster: bool
-    sentinels: tuple[tuple[str, int], ...]
-    service: str
-    user: str | None
-    password: str | None = field(repr=False)
-    sentinel_user: str | None
-    sentinel_password: str | None = field(repr=False)
-    tls: bool
-    ca_file: str | None
-    cert_file: str | None
-    key_file: str | None
+    kind: Kind
+    url: str
+    """As redis-py takes it, without a login. With sentinels only its database counts."""
+    hosts: tuple[tuple[str, int], ...]
+    """The server, a node of the cluster, or the sentinels; none for a Unix socket."""
+    master: str
+    """The sentinels' name for it."""
+    login: Options = field(repr=False)
+    """At the servers, by redis-py's names."""
+    sentinel_login: Options = field(repr=False)
+    tls: Options
+    """Files, by redis-py's names."""
+
+    @property
+    def has_tls(self) -> bool:
+        """Whether connections are encrypted."""
+        return self.url.startswith("rediss:")
 
     def __str__(self) -> str:
         """Return the address for log lines; never with a password."""
-        if self.sentinels:
-            return f"{self.service} of the sentinels {', '.join(f'{host}:{port}' for host, port in self.sentinels)}"
-        return self.unix_path or f"{self.host}:{self.port}"
+        hosts = ", ".join(f"{host}:{port}" for host, port in self.hosts)
+        return f"{self.master} of the sentinels {hosts}" if self.kind == "sentinel" else hosts or unquote(urlsplit(self.url).path)
 
 
 def address_of(table: RedisTable) -> RedisAddress:
     """Check the settings. Raises RedisMisconfigured; does not connect or look up names."""
-    try:
-        url = urlsplit(table.url or "redis:")
-        port = url.port
-    except ValueError:  # its message is never shown, nor any part of the address: it may hold the password
-        raise RedisMisconfigured(f"redis.url is no address with a port that is a number; {_ESCAPED}") from None
-    _check_url(url, table)
-    _check_tls(table, tls=url.scheme == "rediss")
-    unix = url.scheme == "unix"
+    found = _URL.fullmatch(table.url)
+    if found is None:
+        raise RedisMisconfigured(_FORMS)
+    scheme, hosts, path = found["scheme"], found["hosts"] or "", found["path"] or ""
+    kind = cast("Kind", found["kind"] or ("server" if scheme else "unix"))
+    if not re.fullmatch(_HOSTS_AND_PATH[kind], hosts + path):
+        raise RedisMisconfigured(_FORMS)
+    in_url = _login(unquote(found["user"] or ""), unquote(found["password"] or ""))
+    given = _login(table.user, table.password.get_secret_value())
+    master, _, db = path.strip("/").partition("/") if kind == "sentinel" else ("", "", path.strip("/"))
     return RedisAddress(
-        host=url.hostname or "localhost",
-        port=_PORT if port is None else port,
-        db=0 if unix else int(url.path.strip("/") or 0),
-        unix_path=unquote(url.path) if unix else None,
-        cluster=table.cluster,
-        sentinels=tuple(_sentinel(address) for address in table.sentinels),
-        service=table.sentinel_master,
-        user=table.user or unquote(url.username or "") or None,
-        password=table.password.get_secret_value() or unquote(url.password or "") or None,
-        sentinel_user=table.sentinel_user or None,
-        sentinel_password=table.sentinel_password.get_secret_value() or None,
-        tls=url.scheme == "rediss",
-        ca_file=_path(table.ca_file),
-        cert_file=_path(table.cert_file),
-        key_file=_path(table.key_file),
+        kind=kind,
+        url=f"unix://{path}" if kind == "unix" else f"{scheme}://{hosts.partition(',')[0]}/{db}",
+        hosts=tuple(_host_and_port(host, _SENTINEL_PORT if kind == "sentinel" else 6379) for host in hosts.split(",") if host),
+        master=unquote(master),
+        login=given if kind == "sentinel" else in_url | given,
+        sentinel_login=in_url | _login("", table.sentinel_password.get_secret_value()),
+        tls=_tls_files(table, has_tls=scheme == "rediss"),
     )
 
 
-def _check_url(url: SplitResult, table: RedisTable) -> None:
-    db = url.path.strip("/")
-    if not table.url and not table.sentinels:
-        raise RedisMisconfigured("redis.url is empty, and redis.sentinels too")
-    if url.scheme not in ("redis", "rediss", "unix"):
-        raise RedisMisconfigured("redis.url must begin with redis://, rediss:// or unix://")
-    if url.query or url.fragment:
-        raise RedisMisconfigured(f"redis.url takes nothing after ? or #: options are settings of their own; {_ESCAPED}")
-    if url.scheme == "unix":
-        if not db or url.netloc.rpartition("@")[2]:
-            raise RedisMisconfigured("redis.url must be unix:///PATH of a socket")
-        if table.cluster or table.sentinels:
-            raise RedisMisconfigured("redis.url: a unix socket leads to neither a cluster nor sentinels")
-        return
-    if not (db.isascii() and db.isdecimal()) and db:
-        raise RedisMisconfigured(f"redis.url: what comes after the host must be the number of a database; {_ESCAPED}")
-    if table.cluster and table.sentinels:
-        raise RedisMisconfigured("redis.cluster and redis.sentinels cannot both be set: a cluster has no sentinels")
-    if table.cluster and int(db or 0) != 0:
-        raise RedisMisconfigured("redis.url: a cluster has no database but 0")
+def _login(user: str, password: str) -> dict[str, str | None]:
+    return {name: value for name, value in (("username", user), ("password", password)) if value}
 
 
-def _check_tls(table: RedisTable, *, tls: bool) -> None:
-    files = {"redis.ca_file": table.ca_file, "redis.cert_file": table.cert_file, "redis.key_file": table.key_file}
-    for name, file in files.items():
-        if file is None:
-            continue
-        if not tls:
-            raise RedisMisconfigured(f"{name} is set, but redis.url does not begin with rediss://")
-        if not file.expanduser().is_file():
-            raise RedisMisconfigured(f"{name}: there is no file {file}")
-    if table.key_file is not None and table.cert_file is None:
+def _host_and_port(host: str, default: int) -> tuple[str, int]:
+    try:
+        url = urlsplit(f"//{host}")
+        port = url.port
+    except ValueError:
+        raise RedisMisconfigured(_FORMS) from None
+    return url.hostname or "", default if port is None else port
+
+
+def _tls_files(table: RedisTable, *, has_tls: bool) -> dict[str, str | None]:
+    """Return the files that are set, after loading each: one that cannot be used would look like a server that is away."""
+    ca, cert, key = (_path(file) for file in (table.ca_file, table.cert_file, table.key_file))
+    if (ca or cert or key) and not has_tls:
+        raise RedisMisconfigured("redis.ca_file, redis.cert_file and redis.key_file need a redis.url that begins with rediss")
+    if key and not cert:
         raise RedisMisconfigured("redis.key_file is set without redis.cert_file")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    name = "redis.ca_file"
     try:
-        if ca_file := _path(table.ca_file):
-            context.load_verify_locations(ca_file)
-    except OSError as error:
-        raise RedisMisconfigured(f"redis.ca_file: {table.ca_file} holds no certificate that can be read ({error})") from error
-    try:
-        if cert_file := _path(table.cert_file):
+        if ca:
+            context.load_verify_locations(ca)
+        name = "redis.cert_file and redis.key_file"
+        if cert:
             # Without a password OpenSSL would prompt for the passphrase of a key on the terminal.
-            context.load_cert_chain(cert_file, _path(table.key_file), password="")
+            context.load_cert_chain(cert, key, password="")
     except OSError as error:
-        raise RedisMisconfigured(f"redis.cert_file and redis.key_file are no certificate with its key ({error})") from error
-
-
-def _sentinel(address: str) -> tuple[str, int]:
-    try:
-        url = urlsplit(f"//{address}")
-        host, port = url.hostname, url.port
-    except ValueError:
-        host = port = None
-    if not host or "@" in address or "/" in address:
-        raise RedisMisconfigured(f"redis.sentinels: {address[:80]!r} is not HOST:PORT")
-    return host, _SENTINEL_PORT if port is None else port
+        raise RedisMisconfigured(f"{name} cannot be used: {error}") from error
+    return {"ssl_ca_certs": ca, "ssl_certfile": cert, "ssl_keyfile": key} if has_tls else {}
 
 
 def _path(file: Path | None) -> str | None:

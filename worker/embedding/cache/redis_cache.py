@@ -11,17 +11,15 @@ from collections.abc import Callable, Iterable, Mapping
 
 from worker.embedding.cache.breaker import LONGEST_WAIT_S, Breaker
 from worker.embedding.cache.frame import FrameCodec
-from worker.embedding.cache.redis_address import address_of
-from worker.embedding.cache.redis_client import RedisClient, RedisFailed
-from worker.embedding.cache.redis_readers import Fetch, ReadPool
-from worker.embedding.cache.redis_writer import RedisWriter, WriteEvents
+from worker.embedding.cache.redis_address import RedisFailed, address_of
+from worker.embedding.cache.redis_reader import Fetch, RedisReader
+from worker.embedding.cache.redis_writer import QUEUE_BYTES, RedisWriter
 from worker.embedding.cache.tally import CacheTally
 from worker.embedding.model.space import EmbeddingSpace
 from worker.embedding.model.vectors import Vector
 from worker.runtime.stage import Crash
 from worker.settings.tables import RedisTable
 
-_NAME = "vectail"
 _DRAW = random.SystemRandom().random
 _WRITE_TIMEOUT_S = 2.0
 _READ_TIMEOUT_S = 1.0
@@ -31,7 +29,7 @@ _READ_TIMEOUT_S = 1.0
 class RedisCache:
     """A vector that it returns was put under the same key in the same space.
 
-    Thread: any; it has up to four of its own.
+    Thread: any; it has two of its own.
     """
 
     def __init__(
@@ -43,11 +41,14 @@ class RedisCache:
         on_crash: Crash,
         clock: Callable[[], float] = time.monotonic,
         draw: Callable[[], float] = _DRAW,
+        queue_bytes: int = QUEUE_BYTES,
     ) -> None:
         """Connects at first use. Raises RedisMisconfigured, which names the setting.
 
         `say` gets one line about a change of the server's state, on any thread; `draw` returns a number from 0 to 1 (see Breaker).
         """
+        from worker.embedding.cache.redis_client import RedisClient  # noqa: PLC0415 - 0.15 s that a start without Redis need not take
+
         self._address = address_of(table)
         self._budget_s = table.read_budget_s
         self._key_prefix = f"vectail:{space.id}:".encode("ascii")
@@ -59,17 +60,16 @@ class RedisCache:
         self.tally = CacheTally()
         self._reads = Breaker(draw)
         self._writes = Breaker(draw)
-        read_timeout_s = table.read_budget_s + _READ_TIMEOUT_S
-        self._read_pool = ReadPool(lambda: RedisClient(self._address, name=_NAME, timeout_s=read_timeout_s), on_crash)
-        self._pinger = RedisClient(self._address, name=_NAME, timeout_s=_READ_TIMEOUT_S)
+        self._reader = RedisReader(RedisClient(self._address, timeout_s=table.read_budget_s + _READ_TIMEOUT_S), on_crash)
+        self._pinger = RedisClient(self._address, timeout_s=_READ_TIMEOUT_S)
         self._writer = RedisWriter(
-            RedisClient(self._address, name=_NAME, timeout_s=_WRITE_TIMEOUT_S),
+            RedisClient(self._address, timeout_s=_WRITE_TIMEOUT_S),
             self._writes,
             self.tally,
             ttl_s=table.ttl_s,
-            queue_bytes=table.queue_bytes,
+            queue_bytes=queue_bytes,
             clock=clock,
-            events=WriteEvents(on_refused=self._say_refused, on_accepted=self._say_accepted, on_first_contact=self._check_memory_limit),
+            on_change=self._note_writes,
             on_crash=on_crash,
         )
 
@@ -84,7 +84,7 @@ class RedisCache:
             return {}
         prefix = self._key_prefix
         stored_keys = [prefix + key.encode() for key in wanted]
-        fetch = self._read_pool.fetch(stored_keys, self._budget_s)
+        fetch = self._reader.fetch(stored_keys, self._budget_s)
         values = list(fetch.values)
         self._note_read(fetch, admission, missing=len(stored_keys) - len(values))
         decoded = self._codec.decode(stored_keys[: len(values)], values)
@@ -115,7 +115,7 @@ class RedisCache:
         self._closed = True
         until_s = time.monotonic() + within_s
         self._writer.close(within_s)
-        self._read_pool.close(max(until_s - time.monotonic(), 0.0))
+        self._reader.close(max(until_s - time.monotonic(), 0.0))
         self._pinger.drop()
 
     def _note_read(self, fetch: Fetch, admission: int, *, missing: int) -> None:
@@ -133,26 +133,12 @@ class RedisCache:
         if self._reads.on_failure(admission, self._clock()):
             self._say(f"Redis ({self._address}) is away: {why}; its vectors are computed again; tried again within {LONGEST_WAIT_S:g} s")
 
-    def _say_refused(self, failure: RedisFailed) -> None:
-        # Readers say that it is away.
-        if failure.is_refusal:
+    def _note_writes(self, failure: RedisFailed | None) -> None:
+        if failure is None and self._has_said_refused:
+            self._has_said_refused = False
+            self._say(f"Redis ({self._address}) takes vectors again")
+        elif failure is not None and failure.is_refusal:  # else it is away, which the reads say
             self._has_said_refused = True
             self._say(
                 f"Redis ({self._address}) takes no vectors: {failure}; new ones are not shared; tried again within {LONGEST_WAIT_S:g} s"
-            )
-
-    def _say_accepted(self) -> None:
-        if self._has_said_refused:
-            self._has_said_refused = False
-            self._say(f"Redis ({self._address}) takes vectors again")
-
-    def _check_memory_limit(self, limit: tuple[int, str] | None) -> None:
-        if limit is None:
-            return
-        maxmemory_bytes, policy = limit
-        if maxmemory_bytes == 0:
-            self._say(f"Redis ({self._address}) has no maxmemory: it may grow until the machine is full; set it, with allkeys-lfu")
-        elif policy == "noeviction":
-            self._say(
-                f"Redis ({self._address}) has maxmemory-policy noeviction: it takes no vectors once it is full; allkeys-lfu makes room"
             )

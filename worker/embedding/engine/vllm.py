@@ -7,15 +7,13 @@ the token ids in vLLM's answer are compared with those sent.
 Measured on two AVX2 cores (AMD Zen 3), vLLM 0.32, lines of 30 to 60 tokens: 119 lines/s in batches of 512 tokens, 122 at 1,024, 133 at
 2,048, 122 at 4,096, 108 at 8,192, all in float32 (16 in bfloat16, which AVX2 has to emulate). 1,024 tokens take 0.2 s, so a query does
 not wait long for a bulk batch. Once vLLM is imported (15 s), the engine starts in 4 s in process and in 25 s in a process of its own, which
-gains nothing: 0.39 to 0.60 ms per text outside the model, against 0.34 in process.
+gains nothing: 0.39 to 0.60 ms per text outside the model, against 0.34 in process. So there is none.
 """
 
 import contextlib
 import fcntl
-import functools
 import gc
 import os
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -90,15 +88,13 @@ class VllmEngine:
         batch_tokens: int | None = None,
         number_format: NumberFormat = "auto",
         memory_share: float = 0.8,
-        own_process: bool = False,
     ) -> None:
         """Import vLLM and load the weights (about 20 s). Raises ModelError."""
         self.dim = model.dim
         self.max_tokens = model.max_tokens
         self._sent = 0
         self._engine: Any = None
-        self._closed = threading.Event()
-        set_environment(own_process=own_process, threads=threads, cache=model.folder.parent / "vllm")
+        set_environment(threads=threads, cache=model.folder.parent / "vllm")
         try:
             self._library = library = load_library()
             on_gpu = not library.platform.is_cpu()
@@ -117,9 +113,6 @@ class VllmEngine:
             raise ModelError(
                 f"vLLM cannot load {model.name}: {reason} (`make vllm` repairs an installation; engine.name = 'llama' needs none)"
             )
-        if own_process:
-            watch = functools.partial(_report_death, self._engine.engine_core, self._closed, self._library.engine_dead)
-            threading.Thread(target=watch, name="vllm-death", daemon=True).start()
 
     def _arguments(self, model: PreparedModel, memory_share: float, *, on_gpu: bool) -> Any:  # noqa: ANN401 - vLLM has no types here
         return self._library.engine_args(
@@ -155,8 +148,6 @@ class VllmEngine:
             vectors = self._compute(asked)
         except EngineDied:
             raise
-        except self._library.engine_dead as error:
-            error_type, reason = EngineDied, f"vLLM's process has ended: {one_line(error)}"
         except FAILURES as error:
             error_type = OutOfMemory if is_lack_of_memory(error) else RuntimeError
             reason = f"vLLM failed on {len(batch)} texts: {one_line(error)}"
@@ -172,7 +163,6 @@ class VllmEngine:
         """Free the model; safe to call twice."""
         engine, self._engine = self._engine, None
         if engine is not None:
-            self._closed.set()
             with contextlib.suppress(*FAILURES):  # a broken engine may fail to shut down
                 engine.engine_core.shutdown()
             del engine
@@ -201,13 +191,5 @@ class VllmEngine:
 
     def _forget(self, names: list[str]) -> None:
         """Remove the rest of a failed batch from the engine. If that fails, the golden texts will show it."""
-        with contextlib.suppress(*FAILURES, self._library.engine_dead):
+        with contextlib.suppress(*FAILURES):
             self._engine.abort_request(names)
-
-
-def _report_death(core: Any, closed: threading.Event, engine_dead: type[Exception]) -> None:  # noqa: ANN401 - vLLM has no types here
-    """Wake the thread that waits for vectors when the engine's process dies: vLLM notices, but lets it wait for ever."""
-    while not closed.wait(_POLL_S):
-        if core.resources.engine_dead:
-            core.outputs_queue.put_nowait(engine_dead())
-            return

@@ -35,7 +35,6 @@ class Library(NamedTuple):
     llm_engine: Any
     pooler_config: Any
     pooling_params: Any
-    engine_dead: type[Exception]
 
 
 @functools.cache
@@ -50,9 +49,8 @@ def load_library() -> Library:
         from vllm.config import PoolerConfig  # noqa: PLC0415 - as torch
         from vllm.engine.arg_utils import EngineArgs  # noqa: PLC0415 - as torch
         from vllm.platforms import current_platform  # noqa: PLC0415 - as torch
-        from vllm.v1.engine.exceptions import EngineDeadError  # noqa: PLC0415 - as torch
         from vllm.v1.engine.llm_engine import LLMEngine  # noqa: PLC0415 - as torch
-    return Library(torch, current_platform, EngineArgs, LLMEngine, PoolerConfig, PoolingParams, EngineDeadError)
+    return Library(torch, current_platform, EngineArgs, LLMEngine, PoolerConfig, PoolingParams)
 
 
 @contextlib.contextmanager
@@ -63,10 +61,10 @@ def silent() -> Iterator[None]:
         yield
 
 
-def set_environment(*, own_process: bool, threads: int, cache: Path) -> None:
+def set_environment(*, threads: int, cache: Path) -> None:
     """Set the environment variables that vLLM reads whenever it loads an engine."""
     os.environ.setdefault("VLLM_CACHE_ROOT", str(cache))
-    os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "1" if own_process else "0"
+    os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"  # in a process of its own it starts 20 s later and was never faster
     os.environ["OMP_NUM_THREADS"] = str(threads)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from tests.worker.running import wait_until
 from worker.embedding.cache.breaker import LONGEST_WAIT_S
 from worker.embedding.cache.redis_cache import RedisCache
+from worker.embedding.cache.redis_writer import QUEUE_BYTES
 from worker.embedding.model.space import EmbeddingSpace
 from worker.embedding.model.vectors import Vector
 from worker.settings.tables import RedisTable
@@ -50,7 +51,7 @@ class Rig:
     Thread: the test's.
     """
 
-    def __init__(self, url: str, *, space: EmbeddingSpace | None = None, **settings: Any) -> None:  # noqa: ANN401 - RedisTable's
+    def __init__(self, url: str, *, space: EmbeddingSpace | None = None, queue_bytes: int = QUEUE_BYTES, **settings: Any) -> None:  # noqa: ANN401 - RedisTable's
         self.now_s = 0.0
         self._handed_over = 0
         self.said: list[str] = []
@@ -63,6 +64,7 @@ class Rig:
             on_crash=lambda _, error: self.crashes.append(error),
             clock=lambda: self.now_s,
             draw=lambda: 1.0,
+            queue_bytes=queue_bytes,
         )
         self.tally = self.cache.tally
 

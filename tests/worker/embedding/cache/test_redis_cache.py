@@ -2,6 +2,7 @@
 
 import threading
 import uuid
+from typing import Any
 
 import pytest
 import redis
@@ -43,7 +44,7 @@ def test_keys_hold_space_and_digest_and_live_as_long_as_the_setting_says(redis_u
 
 
 def test_workers_with_a_secret_take_only_what_was_written_with_it(redis_url: str, space: EmbeddingSpace) -> None:
-    signing = {"secret": "ours"}
+    signing: dict[str, Any] = {"secret": "ours"}
     with Rig(redis_url, space=space, **signing) as ours, Rig(redis_url, space=space) as forger:
         forger.put(range(3))
         assert ours.found(range(3)) == set()
@@ -113,22 +114,6 @@ def test_closing_does_not_wait_for_a_silent_server(redis_url: str, space: Embedd
         assert proxy.gone.wait(WAIT_S)  # the connection was cut while the answer was still held
         assert rig.tally.dropped > 0
         assert rig.tally.written == 0
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ((), ["no maxmemory"]),
-        (("--maxmemory", "50mb", "--maxmemory-policy", "noeviction"), ["noeviction", "allkeys-lfu makes room"]),
-        (("--maxmemory", "50mb", "--maxmemory-policy", "allkeys-lru"), []),
-    ],
-)
-def test_a_bound_of_memory_that_will_not_do_is_said_once(options: tuple[str, ...], expected: list[str]) -> None:
-    with local_redis(*options) as server, Rig(server.url) as rig:
-        rig.put([1])
-        rig.put([2])
-        assert len(rig.said) == (1 if expected else 0)
-        assert not expected or rig.said_like(*expected)
 
 
 def test_a_user_with_few_rights_is_enough() -> None:

@@ -28,10 +28,10 @@ def test_sentinels_lead_to_the_master_and_to_the_next_one(tmp_path: Path) -> Non
             "sentinel down-after-milliseconds cache 300\nsentinel failover-timeout cache 3000\n"
         )
         wait_until(lambda: second.admin().info("replication")["master_link_status"] == "up", "the replica")
-        sentinels = (f"127.0.0.1:{free_port()}", f"127.0.0.1:{port}")  # the first is down
+        sentinels = f"127.0.0.1:{free_port()},127.0.0.1:{port}"  # the first is down
         with (
             local_redis(str(settings), "--sentinel", sentinel=True, port=port),
-            Rig("", sentinels=sentinels, sentinel_master="cache") as rig,
+            Rig(f"redis+sentinel://{sentinels}/cache") as rig,
         ):
             wait_until(lambda: "status=ok" in (told := run_cli(port, "info", "sentinel")) and "slaves=1" in told, "the sentinel")
 
@@ -87,7 +87,7 @@ def _is_whole(port: int) -> bool:
 
 def test_a_cluster_shares_the_keys_out(cluster: tuple[LocalRedis, LocalRedis]) -> None:
     one, other = cluster
-    with Rig(one.url, cluster=True) as rig:
+    with Rig(f"redis+cluster://127.0.0.1:{one.port}") as rig:
         rig.put(range(300))
         assert rig.found(range(310)) == set(range(300))
         assert rig.tally.written == 300

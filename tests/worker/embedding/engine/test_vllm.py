@@ -195,27 +195,6 @@ from worker.embedding.model.vectors import EmbeddingFailed
 if __name__ == "__main__":
     main()
 """
-OWN_PROCESS = """
-def main():
-    model = load_prepared(Path(sys.argv[1]))
-    texts = [np.array([1, 5, 6, 2], dtype=np.int32), np.array([1, 7, 2], dtype=np.int32)]
-    made = []
-    def new_engine():
-        made.append(VllmEngine(model, threads=2, own_process=True))
-        return made[-1]
-    said = []
-    guarded = GuardedEngine(new_engine(), load_golden(model.golden), new_engine=new_engine, say=said.append, clock=time.monotonic)
-    guarded.check_engine()
-    before = np.stack(guarded.embed(texts))
-    for child in psutil.Process().children(recursive=True):
-        child.kill()
-    after = np.stack(guarded.embed(texts))
-    assert (before * after).sum(axis=1).min() > 0.9999
-    assert len(made) == 2, made
-    assert "making a new engine (1 of 3)" in said[0], said
-    guarded.close()
-    print("lived")
-"""
 NO_MEMORY = """
 def main():
     model = load_prepared(Path(sys.argv[1]))
@@ -249,14 +228,6 @@ def run_program(main: str, model: PreparedModel, folder: Path) -> subprocess.Com
         timeout=START_S,
         check=False,
     )
-
-
-@pytest.mark.long
-@pytest.mark.timeout(600)  # two starts of vLLM, each in its own process
-def test_an_engine_in_its_own_process_that_is_killed_is_replaced(tmp_path: Path) -> None:
-    model = prepare_model(make_folder(tmp_path / "hf"), tmp_path / "cache")
-    ended = run_program(OWN_PROCESS, model, tmp_path)
-    assert (ended.returncode, ended.stdout) == (0, "lived\n"), ended.stderr
 
 
 @pytest.mark.long
