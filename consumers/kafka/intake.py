@@ -23,6 +23,7 @@ from consumers.kafka.settings import KafkaSourceSettings
 from consumers.kafka.waiting import Arrived, WaitingRecords
 from consumers.record import Partition, Records
 from consumers.source import SourceFatal
+from consumers.waiting_place import WaitingPlace
 
 _DAMAGED = ("_BAD_MSG", "_BAD_COMPRESSION", "_NOT_IMPLEMENTED")
 _HARMLESS = ("_MAX_POLL_EXCEEDED",)
@@ -65,6 +66,14 @@ class Intake:
         self._resuming: dict[Partition, ResumePoint] = {}
         """Stopped partitions that are being moved; their `moved` is still to come."""
         self._actions: list[Action] = []
+        self.places: tuple[WaitingPlace[Partition], ...] = (
+            self._waiting,
+            self._fetch_position,
+            self.leader_epochs,
+            self._offset_reset,
+            self.start_commits,
+        )
+        """What waits, or is known, of the partitions assigned now."""
 
     def begin(self, partitions: Sequence[Partition], now_s: float) -> None:
         """Start an assignment of these partitions."""
@@ -76,7 +85,7 @@ class Intake:
         """End the assignment of these partitions."""
         gone = set(partitions)
         self.assigned -= gone
-        self._epochs.end_assignment(gone)
+        self._epochs.drop(gone)
         self._drop(gone)
 
     def waiting_topics(self) -> dict[str, float]:
@@ -324,12 +333,9 @@ class Intake:
     def _drop(self, gone: set[Partition]) -> None:
         """Forget how far these were read, and what of them is held."""
         self.started -= gone
-        self._offset_reset.end_assignment(gone)
-        self._fetch_position.end_assignment(gone)
-        self.leader_epochs.end_assignment(gone)
         self._unchecked -= gone
-        self.start_commits.drop_starts(gone)
         for partition in gone:
             self._reached.pop(partition, None)
             self._committed.pop(partition, None)
-        self._waiting.drop(gone)
+        for place in self.places:
+            place.drop(gone)

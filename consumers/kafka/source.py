@@ -139,7 +139,7 @@ class KafkaSource:
         for _ in range(_LAST_COMMIT_TRIES if is_last else 0):
             if len(sure) < len(next_offsets):
                 sure = self._executor.sure(next_offsets, needed_s, time.monotonic())
-        self._intake.start_commits.drop_starts(sure)
+        self._intake.start_commits.drop(sure)
         self._send_commit(sure)
         return sure
 

@@ -304,7 +304,7 @@ INDEXING_MUTATIONS: Changes = {
         "worker/indexing/test_compaction.py::inner_blocks_stay_while_the_one_that_stands_for_them_cannot_be_read",
     ),
     "worker/indexing/prepare.py: the open event of a partition that is lost while it is read back takes room until other records come": (
-        "            self._open_events.drop_revoked()\n        for assignment, begin, end in revoked:",
+        "            drop_ended(self.places)\n        for assignment, begin, end in revoked:",
         "            pass\n        for assignment, begin, end in revoked:",
         "worker/indexing/test_read_again.py::a_partition_that_is_lost_while_it_is_read_back_leaves_no_room_taken",
     ),
@@ -312,6 +312,21 @@ INDEXING_MUTATIONS: Changes = {
         "        if revoked:  # a held record",
         "        if len(revoked) == len(group.assignments):  # a held record",
         "worker/indexing/test_read_again.py::a_partition_that_is_lost_while_it_is_read_back_leaves_no_room_taken",
+    ),
+    "worker/indexing/prepare.py: records that wait for their schemas are forgotten by a revocation": (
+        "resume, self._sampling, *((schema_wait,) if schema_wait else ()))",
+        "resume, self._sampling)",
+        "worker/indexing/test_waiting_places.py::a_new_place_is_in_a_tuple_of_those_that_a_revocation_drops",
+    ),
+    "worker/indexing/schema_wait.py: of the receipts that wait only the first is dropped": (
+        "for waiting in self._waiting.pop(assignment):",
+        "for waiting in [self._waiting.pop(assignment)[0]]:",
+        "properties/test_schema_wait.py",
+    ),
+    "worker/indexing/runs.py: the records of lines that were not written stay open": (
+        "            assignment.settle(run.end())\n",
+        "            run.end()\n",
+        "worker/indexing/test_waiting_places.py::a_place_behind_the_ledger_drops_what_is_of_an_assignment_and_nothing_else",
     ),
     "worker/indexing/open_events.py: only the first record of an open event is given back": (
         'assignment.drop(self._open.pop(assignment).receipt.arrival, "revoked")',

@@ -100,6 +100,11 @@ SOURCE_MUTATIONS: Changes = {
         "        self._commit()\n",
         "consumers/test_poller.py::a_lost_partition_is_not_committed",
     ),
+    "consumers/kafka/intake.py: messages that wait survive the revocation of their partition": (
+        "            self._waiting,\n",
+        "",
+        "worker/indexing/test_waiting_places.py::a_new_place_is_in_a_tuple_of_those_that_a_revocation_drops",
+    ),
     "consumers/held.py: held records survive the revocation of their partition": (
         "for batch in self._batches if batch[0].source not in gone)",
         "for batch in self._batches if gone is not None)",

@@ -51,9 +51,13 @@ class OpenEvents:
         """Return where the open event of each assignment begins."""
         return {assignment: int(one.receipt.records.offset[0]) for assignment, one in self._open.items()}
 
-    def drop_revoked(self) -> None:
-        """Drop the records of assignments that have ended: their new owners read them again."""
-        for assignment in [one for one in self._open if not one.alive]:
+    def assignments(self) -> Collection[PartitionLedger]:
+        """Return the assignments that have an open event (AssignmentPlace)."""
+        return self._open.keys()
+
+    def drop(self, gone: Collection[PartitionLedger]) -> None:
+        """Drop the open events of these assignments: their new owners read the records again (WaitingPlace)."""
+        for assignment in self._open.keys() & gone:
             assignment.drop(self._open.pop(assignment).receipt.arrival, "revoked")
 
     def join(self, group: Group, decoded: Decoded, joiner: EventJoiner) -> tuple[Group, Decoded]:
