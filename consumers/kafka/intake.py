@@ -44,7 +44,7 @@ class Intake:
     def __init__(self, settings: KafkaSourceSettings, epochs: TopicEpochs) -> None:
         """`epochs` is read here; whoever calls `place` refreshes it before."""
         self.assigned: set[Partition] = set()
-        self.started: set[Partition] = set()
+        self._started: set[Partition] = set()
         """Those of the assigned that have delivered a record: only they can be paused."""
         self.start_commits = PendingStartCommits()
         self.records_without_headers = 0
@@ -87,6 +87,11 @@ class Intake:
         self.assigned -= gone
         self._epochs.drop(gone)
         self._drop(gone)
+
+    def to_pause(self, *, everything: bool) -> set[Partition]:
+        """Return the partitions whose delivery stops for now: those of topics of which records wait, or all; of those that have started."""
+        waiting = self.waiting_topics()
+        return {partition for partition in self._started if everything or partition.topic in waiting}
 
     def waiting_topics(self) -> dict[str, float]:
         """Return the topics of which records wait, and when the newest of each came."""
@@ -213,7 +218,7 @@ class Intake:
         self._actions.append(Say(line))
 
     def _move(self, partition: Partition, position: Position | None) -> Move:
-        self.started.discard(partition)  # what has no position yet cannot be paused
+        self._started.discard(partition)  # what has no position yet cannot be paused
         return Move(partition, position)
 
     def _epoch_to_leave(self, partition: Partition, came_s: float) -> str | None:
@@ -227,7 +232,7 @@ class Intake:
             if wrong is not None:
                 offset, messages = offset[:accepted], messages[:accepted]
             self.leader_epochs.note_messages(partition, offset, messages)
-            self.started.add(partition)
+            self._started.add(partition)
             self._offset_reset.note_delivered(partition)
             self._waiting.add(Arrived(now_s, partition, offset, messages))
         if wrong is not None:
@@ -332,7 +337,7 @@ class Intake:
 
     def _drop(self, gone: set[Partition]) -> None:
         """Forget how far these were read, and what of them is held."""
-        self.started -= gone
+        self._started -= gone
         self._unchecked -= gone
         for partition in gone:
             self._reached.pop(partition, None)
