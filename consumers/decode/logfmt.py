@@ -22,8 +22,9 @@ from consumers.columns import (
     text_bytes,
     utf8_of,
 )
+from consumers.decode.entries import no_entries
 from consumers.decode.escapes import strip_escapes
-from consumers.decode.found import Found, Values, decode_rejection, nothing_found, undecodable
+from consumers.decode.found import Found, Values, decode_rejection, undecodable
 from consumers.decode.json_names import TEXT_NAMES, TIME_NAMES
 from consumers.decode.json_reader import JsonReader
 from consumers.decode.logfmt_pairs import objects_of
@@ -70,13 +71,9 @@ class LogfmtReader:
         if failed:
             kept = np.flatnonzero(~np.isin(place, list(failed)))
             place, sub, lines, objects = place[kept], sub[kept], take(lines, kept), take(objects, kept)
-        found = self._json.read(Values(*bytes_of(objects), values.kafka_ms[place])) if len(place) else nothing_found()
-        return found._replace(
-            place=place[found.place],
-            sub=sub[found.place],
-            text=self._texts(take(found.text, np.arange(found.size)), take(objects, found.place), take(lines, found.place)),
-            failed=sorted(failed.items()),
-        )
+        read = self._json.read(Values(*bytes_of(objects), values.kafka_ms[place])).entries if len(place) else no_entries()
+        text = self._texts(read.text, take(objects, read.row), take(lines, read.row))
+        return Found(read._replace(row=place[read.row], sub=sub[read.row], text=text), sorted(failed.items()))
 
     def _texts(self, text: Column, objects: Column, lines: Column) -> Column:
         """Return the texts of n entries with the line where no field is the text."""
