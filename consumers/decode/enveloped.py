@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from consumers.columns import byte_column, string_column
 from consumers.decode.entries import Entries
-from consumers.decode.found import NO_TIME, Found, Reader, Values, decode_rejection
+from consumers.decode.found import NO_TIME, Found, Reader, Values, too_many_entries
 from consumers.decode.joined import join_entries
 from consumers.decode.json_text import write_flat
 from consumers.decode.json_times import times_of
@@ -44,16 +44,15 @@ class Contents:
     def __init__(self, values: Values, rules: DecodeRules) -> None:
         self._values = values
         self._rules = rules
-        self._most_entries = rules.max_entries
         self._place: list[int] = []
         self._content: list[Content] = []
         self._failed: dict[int, Rejection] = {}
 
     def admits(self, place: int, events: int) -> bool:
         """Whether a value may hold so many events; if not, it cannot be read."""
-        if events <= self._most_entries:
+        if events <= self._rules.max_entries:
             return True
-        self.fail_value(place, decode_rejection("too_many_entries", f"more than {self._most_entries} events"))
+        self.fail_value(place, too_many_entries(self._rules.max_entries, "events"))
         return False
 
     def add_value(self, place: int, contents: Sequence[Content]) -> None:
@@ -72,7 +71,7 @@ class Contents:
         place = np.array(self._place, np.int64)[together.row]
         counts = np.bincount(place, minlength=self._values.size)
         for many in np.flatnonzero(counts > self._rules.max_entries).tolist():
-            self._failed[many] = decode_rejection("too_many_entries", f"more than {self._rules.max_entries} entries in one record")
+            self._failed[many] = too_many_entries(self._rules.max_entries)
         left = np.flatnonzero(~np.isin(place, np.array(list(self._failed), np.int64)))
         content, row = together.row[left], place[left]
         sub = (np.arange(len(row)) - np.searchsorted(row, row)).astype(np.int32)

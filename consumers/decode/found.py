@@ -90,3 +90,8 @@ def undecodable(reason: str) -> Rejection:
 def decode_rejection(kind: str, reason: str) -> Rejection:
     """Return a rejection by decoding; `reason` is one line and contains nothing of the value."""
     return Rejection("decode", kind, f"{kind}: {reason}")
+
+
+def too_many_entries(most: int, what: str = "entries in one record") -> Rejection:
+    """Return the rejection of a value that holds more than is allowed."""
+    return decode_rejection("too_many_entries", f"more than {most} {what}")

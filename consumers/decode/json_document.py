@@ -201,7 +201,7 @@ def documents_in(value: bytes, *, max_entries: int) -> list[Mapping[str, Any]]:
     else:
         documents = document if isinstance(document, list) else [document]
     if len(documents) > max_entries:
-        raise TooManyEntries(f"more than {max_entries} entries in one record")
+        raise TooManyEntries
     if not all(isinstance(element, dict) for element in documents):
         raise NotJson("JSON, but neither an object nor an array of objects")
     return documents

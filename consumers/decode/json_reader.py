@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from consumers.columns import as_text
 from consumers.decode.entries import Entries
-from consumers.decode.found import Found, Reader, Values, decode_rejection, undecodable
+from consumers.decode.found import Found, Reader, Values, too_many_entries, undecodable
 from consumers.decode.joined import join_entries
 from consumers.decode.json_columns import JsonColumns
 from consumers.decode.json_document import Documents, TooManyEntries, Walked, documents_in
@@ -128,8 +128,8 @@ class JsonReader:
                 entries = [self._documents.walk(document) for document in documents]
             except NotJson as error:
                 failed.append((row, undecodable(str(error))))
-            except TooManyEntries as error:
-                failed.append((row, decode_rejection("too_many_entries", str(error))))
+            except TooManyEntries:
+                failed.append((row, too_many_entries(self._max_entries)))
             else:
                 walked += entries
                 place += [row] * len(entries)

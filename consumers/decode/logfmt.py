@@ -24,7 +24,7 @@ from consumers.columns import (
 )
 from consumers.decode.entries import no_entries
 from consumers.decode.escapes import strip_escapes
-from consumers.decode.found import Found, Values, decode_rejection, undecodable
+from consumers.decode.found import Found, Values, too_many_entries, undecodable
 from consumers.decode.json_names import TEXT_NAMES, TIME_NAMES
 from consumers.decode.json_reader import JsonReader
 from consumers.decode.logfmt_pairs import objects_of
@@ -64,7 +64,7 @@ class LogfmtReader:
         place = valid.place[line]
         failed: dict[int, Rejection] = dict(valid.failed)
         for row in np.unique(place[sub >= self._rules.max_entries]).tolist():
-            failed[row] = decode_rejection("too_many_entries", f"more than {self._rules.max_entries} entries in one record")
+            failed[row] = too_many_entries(self._rules.max_entries)
         objects = objects_of(lines)
         for row in np.unique(place[text_bytes(objects) <= _NO_OBJECT_BYTES]).tolist():
             failed.setdefault(row, undecodable("not logfmt: a line without a pair"))
