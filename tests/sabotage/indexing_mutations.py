@@ -118,12 +118,12 @@ INDEXING_MUTATIONS: Changes = {
     "worker/indexing/flights.py: waiting lines are dropped when a flight fails": (
         "return [parked.release([place]) for parked, place in flight]",
         "return [parked.release([place]) for parked, place in flight[:1]]",
-        "worker/indexing/test_flights.py::a_failed_flight_gives_back_its_lines_and_remembers_why",
+        "properties/test_flights.py",
     ),
     "worker/indexing/flights.py: waiting lines are dropped when a flight completes": (
         "                for parked, place in flight:\n",
         "                for parked, place in flight[:1]:\n",
-        "worker/indexing/test_flights.py::the_first_of_a_template_begins_its_flight_and_the_others_wait_in_it",
+        "properties/test_flights.py",
     ),
     "worker/indexing/flights.py: a line that waits for its template is a slice of its batch": (
         "self._park(batch.take(waiting), joined.mine)",
@@ -139,7 +139,7 @@ INDEXING_MUTATIONS: Changes = {
     "worker/indexing/flights.py: a template is known before its row is acknowledged": (
         "                mine.append((ids[place], texts[place]))\n",
         "                mine.append((ids[place], texts[place]))\n                self._known.add_template(ids[place], 1, self._clock())\n",
-        "worker/indexing/test_flights.py::the_first_of_a_template_begins_its_flight_and_the_others_wait_in_it",
+        "properties/test_flights.py",
         "worker/indexing/test_store.py::a_template_that_was_not_acknowledged_makes_no_line_known",
     ),
     "worker/indexing/prepare.py: a line settles the record at its own place in the batch": (
