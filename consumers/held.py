@@ -1,7 +1,7 @@
 """Records that were fetched and not admitted, because the ledger has no room for them. `consumers.poller` is the only caller."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,9 +56,8 @@ class HeldRecords:
             self._batches.popleft()
         return admitted
 
-    def drop(self, partitions: Iterable[Partition]) -> None:
-        """Forget the records of these partitions."""
-        gone = set(partitions)
+    def drop(self, gone: Collection[Partition]) -> None:
+        """Forget the records of these partitions (WaitingPlace)."""
         self._batches = deque(batch for batch in self._batches if batch[0].source not in gone)
         self.size = sum(records.size for records, _ in self._batches)
 

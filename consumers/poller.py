@@ -9,7 +9,7 @@ time. A drain stops intake but not polling, until `finish` lets it commit for th
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from consumers.assignment import Receipt
@@ -17,6 +17,7 @@ from consumers.held import HeldRecords
 from consumers.ledger import Ledger
 from consumers.record import Partition, Records
 from consumers.source import Source, SourceExpired
+from consumers.waiting_place import WaitingPlace
 
 COMMIT_INTERVAL_S = 1.0
 _IDLE_S = 0.1
@@ -75,6 +76,8 @@ class Poller:
         self._say = say
         self._fail_point = fail_point
         self._held = HeldRecords()
+        self.places: tuple[WaitingPlace[Partition], ...] = (self._held,)
+        """Where records wait that are not admitted; the source has places of its own."""
         self._admitted_s = 0.0
         """When nothing was held, or something was admitted."""
         self._paused = False
@@ -139,7 +142,6 @@ class Poller:
     def on_revoke(self, partitions: Sequence[Partition]) -> None:
         """Give open records a short grace, commit what is settled, let go (Rebalance)."""
         self.events["revoke"] += 1
-        self._held.drop(partitions)
         self._fail_point("revoke")
         self._ledger.wait_until_settled(partitions, self._settings.grace_s)
         self._commit(is_last=True)
@@ -148,7 +150,6 @@ class Poller:
     def on_lost(self, partitions: Sequence[Partition]) -> None:
         """Let go without a commit (Rebalance)."""
         self.events["lost"] += 1
-        self._held.drop(partitions)
         self._let_go(partitions)
 
     def on_committed(self, accepted: Mapping[Partition, int], refused: Mapping[Partition, tuple[int, str]]) -> None:
@@ -203,7 +204,7 @@ class Poller:
             return
         asked = {p: offset for p, offset in self._ledger.asked_to_begin_again().items() if p not in self._under_way}
         for partition, offset in (self._source.begin_again(asked) if asked else {}).items():
-            self._held.drop([partition])
+            self._drop_waiting([partition])
             self._ledger.begin_again(partition)
             which = "" if offset == asked[partition] else f" that kafka still holds (it began at {asked[partition]})"
             what = f"the first record of an event that is stored{which}"
@@ -261,7 +262,7 @@ class Poller:
         del self._under_way[partition]
         return True
 
-    def _let_go(self, partitions: Iterable[Partition]) -> None:
+    def _let_go(self, partitions: Sequence[Partition]) -> None:
         if self._intake_stopped.is_set():
             is_open, due = self._ledger.oldest_open_s(), self._ledger.committable()
             left = [partition for partition in partitions if partition in is_open or partition in due]
@@ -269,4 +270,9 @@ class Poller:
             self.given_up = {**self.given_up, **{partition: sent.get(partition) for partition in left}}
         for partition in partitions:
             self._under_way.pop(partition, None)
+        self._drop_waiting(partitions)
         self._ledger.revoke(partitions)
+
+    def _drop_waiting(self, gone: Collection[Partition]) -> None:
+        for place in self.places:
+            place.drop(gone)

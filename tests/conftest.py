@@ -26,6 +26,8 @@ __all__ = ["own", "prepared_model", "tokenizer", "transformers_installed", "vllm
 _USUAL = hypothesis.settings.get_profile(hypothesis.settings.get_current_profile_name())
 hypothesis.settings.register_profile("patient", _USUAL, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("patient")
+_FAST_TO_FAIL = [phase for phase in hypothesis.Phase if phase not in (hypothesis.Phase.shrink, hypothesis.Phase.explain)]
+hypothesis.settings.register_profile("unshrunk", hypothesis.settings.get_profile("patient"), phases=_FAST_TO_FAIL)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

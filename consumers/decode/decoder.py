@@ -15,9 +15,9 @@ from consumers.columns import Coded, Column, byte_column, coded_texts, take, tex
 from consumers.decode.cloud_events import CloudEventsReader
 from consumers.decode.entries import Decoded, Entries
 from consumers.decode.formats import FORMATS, find_formats
-from consumers.decode.found import NO_TIME, Found, Reader, Values, decode_rejection, nothing_found
+from consumers.decode.found import NO_TIME, Reader, Values, decode_rejection
 from consumers.decode.from_line import LineHeaders
-from consumers.decode.joined import joined_entries
+from consumers.decode.joined import join_entries, with_texts
 from consumers.decode.json_reader import JsonReader
 from consumers.decode.line_zones import DAY_MS
 from consumers.decode.logfmt import LogfmtReader
@@ -103,28 +103,27 @@ class Decoder:
         is_open = sizes > 0
         is_open[list(rejected)] = False
         form = find_formats(self._rules.format, values, is_open, has_registry=self._schemas is not None)
-        found: list[Found] = []
+        found: list[Entries] = []
         for code in np.unique(form[is_open]).tolist():
             found += self._read(FORMATS[code], values, np.flatnonzero(is_open & (form == code)), rejected)
         self.tally.records["none"] += len(rejected)
-        entries = self._completed(joined_entries(found or [nothing_found()]), values.kafka_ms)
+        entries = self._completed(with_texts(join_entries(found)), values.kafka_ms)
         is_empty = np.ones(values.size, np.bool_)
         is_empty[list(rejected)] = False
         is_empty[entries.row] = False
         return Decoded(entries, np.flatnonzero(is_empty), sorted(rejected.items()))
 
-    def _read(self, form: Format, values: Values, rows: NDArray[np.int64], rejected: dict[int, Rejection]) -> list[Found]:
+    def _read(self, form: Format, values: Values, rows: NDArray[np.int64], rejected: dict[int, Rejection]) -> list[Entries]:
         """Read the values in `rows` as one format; `auto` reads as text what turns out not to be of the format that it guessed."""
-        found = self._reader(form).read(values.at(rows))
+        found = self._reader(form).read(values.at(rows)).placed(rows)
         self.tally.records[form] += len(rows) - len(found.failed)
         again: list[int] = []
         for place, rejection in found.failed:
             if self._rules.format == "auto" and form in _FALL_BACK and rejection.kind == "undecodable":
-                again.append(int(rows[place]))
+                again.append(place)
             else:
-                rejected[int(rows[place])] = rejection
-        placed = found._replace(place=rows[found.place])
-        return [placed, *self._read("text", values, np.array(again), rejected)] if again else [placed]
+                rejected[place] = rejection
+        return [found.entries, *self._read("text", values, np.array(again), rejected)] if again else [found.entries]
 
     def _completed(self, entries: Entries, kafka_ms: NDArray[np.int64]) -> Entries:
         """Return entries with the time, level and service that their texts name, and at last Kafka's time."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.columns import Coded, Column, take, used_values
+from consumers.columns import Coded, Column, coded_alike, null_column, string_column, take, used_values
 from consumers.rejection import Rejection
 
 
@@ -58,6 +58,13 @@ class Entries(NamedTuple):
             template=None if self.template is None else take(self.template, rows),
             records=None if self.records is None else self.records[rows],
         )
+
+
+def no_entries() -> Entries:
+    """Return no entries."""
+    none = np.empty(0, np.int64)
+    label = coded_alike("", 0)
+    return Entries(none, none.astype(np.int32), string_column(()), none, label, label, null_column(0))
 
 
 class Decoded(NamedTuple):

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from consumers.columns import byte_column, string_column
 from consumers.decode.entries import Entries
-from consumers.decode.found import NO_TIME, Found, Reader, Values, decode_rejection, nothing_found
-from consumers.decode.joined import joined_found
+from consumers.decode.found import NO_TIME, Found, Reader, Values, too_many_entries
+from consumers.decode.joined import join_entries
 from consumers.decode.json_text import write_flat
 from consumers.decode.json_times import times_of
 from consumers.decode.kept_fields import MOST_BYTES, Scalar, fits
@@ -44,16 +44,15 @@ class Contents:
     def __init__(self, values: Values, rules: DecodeRules) -> None:
         self._values = values
         self._rules = rules
-        self._most_entries = rules.max_entries
         self._place: list[int] = []
         self._content: list[Content] = []
         self._failed: dict[int, Rejection] = {}
 
     def admits(self, place: int, events: int) -> bool:
         """Whether a value may hold so many events; if not, it cannot be read."""
-        if events <= self._most_entries:
+        if events <= self._rules.max_entries:
             return True
-        self.fail_value(place, decode_rejection("too_many_entries", f"more than {self._most_entries} events"))
+        self.fail_value(place, too_many_entries(self._rules.max_entries, "events"))
         return False
 
     def add_value(self, place: int, contents: Sequence[Content]) -> None:
@@ -68,31 +67,28 @@ class Contents:
     def found(self, json: Reader, text: Reader) -> Found:
         """Return the entries of all values; a value whose contents cannot all be read has none."""
         is_json = np.array([content.is_json for content in self._content], np.bool_)
-        found = [self._read(json, np.flatnonzero(is_json)), self._read(text, np.flatnonzero(~is_json))]
-        together = joined_found([one for one in found if one.size] or [nothing_found()])
-        content = together.place
-        place = np.array(self._place, np.int64)[content]
+        together = join_entries([*self._read(json, np.flatnonzero(is_json)), *self._read(text, np.flatnonzero(~is_json))])
+        place = np.array(self._place, np.int64)[together.row]
         counts = np.bincount(place, minlength=self._values.size)
         for many in np.flatnonzero(counts > self._rules.max_entries).tolist():
-            self._failed[many] = decode_rejection("too_many_entries", f"more than {self._rules.max_entries} entries in one record")
-        order = np.lexsort((together.sub, content))
-        order = order[~np.isin(place[order], np.array(list(self._failed), np.int64))]
-        sorted_place = place[order]
-        first = np.searchsorted(sorted_place, sorted_place)
-        entries = _taken(together, order)._replace(place=sorted_place, sub=(np.arange(len(order)) - first).astype(np.int32))
-        filled = entries._replace(time_ms=self._times(entries.time_ms, content[order], sorted_place))
-        return self._with_fields(filled, content[order])._replace(failed=sorted(self._failed.items()))
+            self._failed[many] = too_many_entries(self._rules.max_entries)
+        left = np.flatnonzero(~np.isin(place, np.array(list(self._failed), np.int64)))
+        content, row = together.row[left], place[left]
+        sub = (np.arange(len(row)) - np.searchsorted(row, row)).astype(np.int32)
+        entries = together.take(left)._replace(row=row, sub=sub)
+        entries = entries._replace(time_ms=self._times(entries.time_ms, content, row))
+        return Found(self._with_fields(entries, content), sorted(self._failed.items()))
 
-    def _read(self, reader: Reader, rows: NDArray[np.int64]) -> Found:
-        """Read some of the contents; their places are those of contents, not of values."""
+    def _read(self, reader: Reader, rows: NDArray[np.int64]) -> list[Entries]:
+        """Read some of the contents; the entries' rows are those of contents, not of values."""
         if not len(rows):
-            return nothing_found()
+            return []
         place = np.array(self._place, np.int64)[rows]
         inside = [self._content[row].value for row in rows.tolist()]
-        found = reader.read(Values(inside, byte_column(inside), self._values.kafka_ms[place]))
+        found = reader.read(Values(inside, byte_column(inside), self._values.kafka_ms[place])).placed(rows)
         for row, rejection in found.failed:
-            self._failed[int(place[row])] = rejection
-        return found._replace(place=rows[found.place])
+            self._failed[self._place[row]] = rejection
+        return [found.entries]
 
     def _times(self, time_ms: NDArray[np.int64], content: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return times, those of the envelopes where what is inside names none."""
@@ -106,12 +102,12 @@ class Contents:
         filled[rows] = times_of([time for _, time in written], kafka_ms, timezone=rules.timezone, year=rules.year)
         return filled
 
-    def _with_fields(self, found: Found, content: NDArray[np.int64]) -> Found:
+    def _with_fields(self, entries: Entries, content: NDArray[np.int64]) -> Entries:
         added = [self._content[row].fields for row in content.tolist()]
         if not any(added):
-            return found
-        kept: list[str | None] = found.fields.to_pylist()
-        return found._replace(fields=string_column([_both(one, more or {}) for one, more in zip(kept, added, strict=True)]))
+            return entries
+        kept: list[str | None] = entries.fields.to_pylist()
+        return entries._replace(fields=string_column([_both(one, more or {}) for one, more in zip(kept, added, strict=True)]))
 
 
 def _both(kept: str | None, added: Mapping[str, str]) -> str | None:
@@ -125,9 +121,3 @@ def _both(kept: str | None, added: Mapping[str, str]) -> str | None:
             return joined
         more.popitem()
     return kept
-
-
-def _taken(found: Found, rows: NDArray[np.int64]) -> Found:
-    """Return the given entries, in this order."""
-    # Both have the same columns, but for the rejected values and the records joined, of which there are none here.
-    return Found(*Entries(*found[:-1]).take(rows)[:-1])

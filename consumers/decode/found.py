@@ -10,7 +10,8 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.columns import Coded, Column, coded_alike, null_column, string_column, take
+from consumers.columns import Column, take
+from consumers.decode.entries import Entries
 from consumers.record import Header
 from consumers.rejection import Rejection
 
@@ -56,36 +57,19 @@ class Values(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The m entries of n values as columns, each of length m; the entries of one value are neighbours, in their order.
+    """What a reader made of n values; the entries of one value are neighbours, in their order.
 
-    Thread: any.
+    Until the decoder has completed them, a text may be empty (its entry is left out then) and may end with a line end, and a time may be
+    `NO_TIME`. Thread: any.
     """
 
-    place: NDArray[np.int64]
-    """int64[m]: which of the values an entry is of; ascending."""
-    sub: NDArray[np.int32]
-    """int32[m]: which entry of its value, from 0."""
-    text: Column
-    """Texts without nulls; one may be empty (the decoder leaves its entry out) and may end with a line end."""
-    time_ms: NDArray[np.int64]
-    """int64[m]: when it was logged, milliseconds since 1970; `NO_TIME` where the entry does not say."""
-    service: Coded
-    """Empty where the entry names none."""
-    level: Coded
-    """`consumers.decode.levels.LEVELS`, or empty."""
-    fields: Column
-    """The kept fields as a flat JSON object (dotted names, values are strings, numbers or booleans), or null."""
-    trace: Column | None = None
-    """Stack traces, which become chunks of their own after the text; null where there is none. None: no entry has one."""
-    template: Column | None = None
-    """Source templates (`consumers.decode.source_template`); null where an entry has none. None: no entry has one."""
+    entries: Entries
     failed: Sequence[tuple[int, Rejection]] = ()
     """The values that cannot be read, ascending, each with the reason; they have no entries."""
 
-    @property
-    def size(self) -> int:
-        """How many entries; `len` counts the columns."""
-        return len(self.place)
+    def placed(self, row: NDArray[np.int64]) -> "Found":
+        """Return the same, given which rows of a longer list the values are."""
+        return Found(self.entries._replace(row=row[self.entries.row]), [(int(row[place]), rejection) for place, rejection in self.failed])
 
 
 class Reader(Protocol):
@@ -98,13 +82,6 @@ class Reader(Protocol):
         """Read n values. Never raises for what a value holds: such a value is among `failed`."""
 
 
-def nothing_found() -> Found:
-    """Return no entries."""
-    none = np.empty(0, np.int64)
-    label = coded_alike("", 0)
-    return Found(none, none.astype(np.int32), string_column(()), none, label, label, null_column(0))
-
-
 def undecodable(reason: str) -> Rejection:
     """Return the rejection of a value that is not of its format."""
     return decode_rejection(UNDECODABLE, reason)
@@ -113,3 +90,8 @@ def undecodable(reason: str) -> Rejection:
 def decode_rejection(kind: str, reason: str) -> Rejection:
     """Return a rejection by decoding; `reason` is one line and contains nothing of the value."""
     return Rejection("decode", kind, f"{kind}: {reason}")
+
+
+def too_many_entries(most: int, what: str = "entries in one record") -> Rejection:
+    """Return the rejection of a value that holds more than is allowed."""
+    return decode_rejection("too_many_entries", f"more than {most} {what}")

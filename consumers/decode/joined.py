@@ -1,4 +1,4 @@
-"""Joins what several readers found in one list of values into the entries of that list, in the order of their rows."""
+"""Joins entries that several readers found in one list of values, and completes their texts."""
 
 from collections.abc import Sequence
 
@@ -18,19 +18,14 @@ from consumers.columns import (
     take,
     text_bytes,
 )
-from consumers.decode.entries import Entries
+from consumers.decode.entries import Entries, no_entries
 from consumers.decode.escapes import strip_escapes
-from consumers.decode.found import Found
 
 
-def joined_entries(found: Sequence[Found]) -> Entries:
-    """Join what was found, each with places in the same list of values; entries without text and without a trace are left out.
-
-    A trace without a text is the text. Terminals' escape codes go.
-    """
-    joined = joined_found(found)
-    text = strip_line_ends(strip_escapes(joined.text))
-    trace = None if joined.trace is None else strip_escapes(joined.trace)
+def with_texts(entries: Entries) -> Entries:
+    """Leave out entries without text and without a trace. A trace without a text is the text. Terminals' escape codes go."""
+    text = strip_line_ends(strip_escapes(entries.text))
+    trace = None if entries.trace is None else strip_escapes(entries.trace)
     has_text = text_bytes(text) > 0
     if trace is not None:
         alone = np.flatnonzero(~has_text & (text_bytes(trace) > 0))
@@ -39,40 +34,39 @@ def joined_entries(found: Sequence[Found]) -> Entries:
             text = replace_rows(text, alone, string_column([one.removeprefix("\n") for one in traces]))
             trace = replace_rows(trace, alone, null_column(len(alone)))
             has_text = text_bytes(text) > 0
-    row = joined.place
-    order = np.flatnonzero(has_text) if len(found) == 1 else np.argsort(row, kind="stable")
-    if len(found) > 1:
-        order = order[has_text[order]]
-    template = None if joined.template is None else strip_escapes(joined.template)
-    entries = Entries(row, joined.sub, text, joined.time_ms, joined.service, joined.level, joined.fields, trace, template)
-    return entries if len(order) == len(row) and len(found) == 1 else entries.take(order)
+    template = None if entries.template is None else strip_escapes(entries.template)
+    entries = entries._replace(text=text, trace=trace, template=template)
+    return entries if has_text.all() else entries.take(np.flatnonzero(has_text))
 
 
-def joined_found(found: Sequence[Found]) -> Found:
-    """Join what was found, one after the other; what could not be read is left out."""
-    if len(found) == 1:
-        return found[0]
-    return Found(
-        place=np.concatenate([one.place for one in found]),
-        sub=np.concatenate([one.sub for one in found]),
-        text=concat([one.text for one in found]),
-        time_ms=np.concatenate([one.time_ms for one in found]),
-        service=joined_labels([one.service for one in found]),
-        level=joined_labels([one.level for one in found]),
-        fields=concat([one.fields for one in found]),
-        trace=joined_columns([one.trace for one in found], [one.size for one in found]),
-        template=joined_columns([one.template for one in found], [one.size for one in found]),
+def join_entries(several: Sequence[Entries]) -> Entries:
+    """Return entries of several sources in the order of their rows; none of them is joined of several records."""
+    if len(several) == 1:
+        return several[0]
+    if not several:
+        return no_entries()
+    together = Entries(
+        row=np.concatenate([one.row for one in several]),
+        sub=np.concatenate([one.sub for one in several]),
+        text=concat([one.text for one in several]),
+        time_ms=np.concatenate([one.time_ms for one in several]),
+        service=_joined_labels([one.service for one in several]),
+        level=_joined_labels([one.level for one in several]),
+        fields=concat([one.fields for one in several]),
+        trace=_joined_columns([one.trace for one in several], [one.size for one in several]),
+        template=_joined_columns([one.template for one in several], [one.size for one in several]),
     )
+    return together.take(np.argsort(together.row, kind="stable"))
 
 
-def joined_columns(columns: Sequence[Column | None], sizes: Sequence[int]) -> Column | None:
+def _joined_columns(columns: Sequence[Column | None], sizes: Sequence[int]) -> Column | None:
     """Return several columns of these sizes as one, with nulls for those that are None; None if all are."""
     if all(column is None for column in columns):
         return None
     return concat([null_column(size) if column is None else column for column, size in zip(columns, sizes, strict=True)])
 
 
-def joined_labels(labels: Sequence[Coded]) -> Coded:
+def _joined_labels(labels: Sequence[Coded]) -> Coded:
     """Return several columns of labels as one."""
     values = coded_texts([value for one in labels for value in one.values])
     places = np.cumsum([0, *(len(one.values) for one in labels)])

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consumers.columns import Column, string_column, take, utf8_of
-from consumers.decode.found import NO_TIME, Found
+from consumers.decode.entries import Entries
+from consumers.decode.found import NO_TIME
 from consumers.decode.json_batch import ABSENT, UNREADABLE, Bits, JsonBatch, Nested, NestedColumn
 from consumers.decode.json_document import CRI_LINE, flat_of
 from consumers.decode.json_form import ObjectForm
@@ -63,11 +64,10 @@ class JsonColumns:
         """Numbers are never used again, so nested texts that are remembered longer than their form stay apart from newer ones."""
         self._known: dict[frozenset[tuple[str, int]], Roles] = {}
 
-    def read(self, values: Sequence[bytes], kafka_ms: NDArray[np.int64]) -> tuple[list[tuple[NDArray[np.int64], Found]], list[int]]:
+    def read(self, values: Sequence[bytes], kafka_ms: NDArray[np.int64]) -> tuple[list[Entries], list[int]]:
         """Read n values that are valid UTF-8.
 
-        Returns groups of entries, one for each of the values whose places come with them, and the places of those values that are left to
-        the general rules.
+        Returns groups of entries, one entry for each value, and the places of those values that are left to the general rules.
         """
         if self.form.parser is None:
             return [], list(range(len(values)))
@@ -80,7 +80,7 @@ class JsonColumns:
         size = len(places)
         batch = JsonBatch(size, kafka_ms[places])
         self._take_columns(batch, columns)
-        groups: list[tuple[NDArray[np.int64], Found]] = []
+        groups: list[Entries] = []
         parts = batch.parts()
         for rows in parts:
             found = None
@@ -89,7 +89,7 @@ class JsonColumns:
             if found is None:
                 others += places[rows].tolist()
             else:
-                groups.append((places[rows], found))
+                groups.append(found._replace(row=places[rows]))
         return groups, sorted(others)
 
     def _take_columns(self, batch: JsonBatch, columns: list[list[Any]]) -> None:
@@ -216,7 +216,7 @@ class JsonColumns:
             self._forms[form] = self._newest_form
         return Nested(leaves, flags, self._forms[form])
 
-    def _read_group(self, batch: JsonBatch, rows: NDArray[np.int64]) -> Found | None:
+    def _read_group(self, batch: JsonBatch, rows: NDArray[np.int64]) -> Entries | None:
         """Return the entries of a group, or None if the general rules must be asked."""
         flags = batch.flags_at(int(rows[0]))
         if flags is None or all(name.startswith(_WRAPPER) for name in flags):

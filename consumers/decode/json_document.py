@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consumers.columns import coded_texts, null_column, string_column
-from consumers.decode.found import NO_TIME, Found
+from consumers.decode.entries import Entries
+from consumers.decode.found import NO_TIME
 from consumers.decode.json_frames import frames_of
 from consumers.decode.json_names import JOURNAL_MESSAGE, RENDERED, SECONDS_AND_NANOS
 from consumers.decode.json_roles import TIME, RoleRules, Roles, service_of, text_of_gelf, trace_of
@@ -88,21 +89,21 @@ class Documents:
                 return Walked(inner, str(within[inner_name]), within, flat)
         return Walked(document, text, flat, {})
 
-    def found(self, walked: Sequence[Walked], place: NDArray[np.int64], sub: NDArray[np.int32], kafka_ms: NDArray[np.int64]) -> Found:
-        """Return m entries; `place`, `sub` and `kafka_ms` are of each."""
+    def entries(self, walked: Sequence[Walked], row: NDArray[np.int64], sub: NDArray[np.int32], kafka_ms: NDArray[np.int64]) -> Entries:
+        """Return m entries; `row`, `sub` and `kafka_ms` are of each."""
         times = self._times(walked, kafka_ms)
         texts, levels, services = [], [], []
         fields: list[str | None] = []
         traces: list[str | None] = []
         templates: list[str | None] = []
         time_ms = np.full(len(walked), NO_TIME)
-        for row, entry in enumerate(walked):
-            flags = self._flags(entry.flat, times[row])
-            outer = self._flags(entry.outer, times[row]) if entry.outer else None
+        for i, entry in enumerate(walked):
+            flags = self._flags(entry.flat, times[i])
+            outer = self._flags(entry.outer, times[i]) if entry.outer else None
             roles = self._roles_of(flags, outer)
             flat = {**entry.outer, **entry.flat} if outer else entry.flat
             if roles.time:
-                time_ms[row] = times[row][roles.time]
+                time_ms[i] = times[i][roles.time]
             text, trace, service, level, original = _read_roles(roles, entry, flat)
             if original is not None and LEVEL_ORIGINAL not in flat:
                 flat = {**flat, LEVEL_ORIGINAL: original}
@@ -113,8 +114,8 @@ class Documents:
             fields.append(kept_of_sources(flat, roles.kept))
             templates.append(self._template_of(roles, flat))
         has_trace = any(trace is not None for trace in traces)
-        return Found(
-            place=place,
+        return Entries(
+            row=row,
             sub=sub,
             text=string_column(texts),
             time_ms=time_ms,
@@ -200,7 +201,7 @@ def documents_in(value: bytes, *, max_entries: int) -> list[Mapping[str, Any]]:
     else:
         documents = document if isinstance(document, list) else [document]
     if len(documents) > max_entries:
-        raise TooManyEntries(f"more than {max_entries} entries in one record")
+        raise TooManyEntries
     if not all(isinstance(element, dict) for element in documents):
         raise NotJson("JSON, but neither an object nor an array of objects")
     return documents

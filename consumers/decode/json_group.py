@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consumers.columns import Coded, Column, coded_alike, coded_texts, line_column, null_column, string_column, take, text_bytes
-from consumers.decode.found import NO_TIME, Found
+from consumers.decode.entries import Entries
+from consumers.decode.found import NO_TIME
 from consumers.decode.json_roles import Roles, service_of, text_of_gelf, trace_of
 from consumers.decode.json_text import flat_class, is_plain, write_lines
 from consumers.decode.kept_fields import HTTP_STATUS, LEVEL_ORIGINAL, MOST_BYTES, KeptField, Scalar, kept_of_sources
@@ -73,13 +74,13 @@ class Group(NamedTuple):
         return nested.codes if self.is_all else nested.codes[self.rows]
 
 
-def entries_of_group(roles: Roles, group: Group, templates: SourceTemplates) -> Found:
-    """Return the entries of m objects with these roles, without places: the caller knows them."""
+def entries_of_group(roles: Roles, group: Group, templates: SourceTemplates) -> Entries:
+    """Return the entries of m objects with these roles."""
     size = len(group.rows)
     text, trace = _texts(roles, group)
     level, originals = _levels(roles, group)
-    return Found(
-        place=group.rows,
+    return Entries(
+        row=group.rows,
         sub=np.zeros(size, np.int32),
         text=text,
         time_ms=group.times[roles.time][group.rows] if roles.time else np.full(size, NO_TIME),

@@ -13,9 +13,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.columns import as_text, take
-from consumers.decode.found import Found, Reader, Values, decode_rejection, nothing_found, undecodable
-from consumers.decode.joined import joined_found
+from consumers.columns import as_text
+from consumers.decode.entries import Entries
+from consumers.decode.found import Found, Reader, Values, too_many_entries, undecodable
+from consumers.decode.joined import join_entries
 from consumers.decode.json_columns import JsonColumns
 from consumers.decode.json_document import Documents, TooManyEntries, Walked, documents_in
 from consumers.decode.json_roles import RoleRules
@@ -67,19 +68,19 @@ class JsonReader:
         for kind, reader in self._readers.items():
             chosen = foreign[kind]
             if reader is not None and chosen:
-                read = reader.read(values.at(np.array(chosen)))
-                found.append(read._replace(place=np.array(chosen)[read.place]))
-                refused += [(chosen[place], rejection) for place, rejection in read.failed]
-        return _joined(found, sorted((*failed, *refused)))
+                read = reader.read(values.at(np.array(chosen))).placed(np.array(chosen))
+                found.append(read.entries)
+                refused += read.failed
+        return Found(join_entries(found), sorted((*failed, *refused)))
 
-    def _read_columns(self, values: Values, rows: NDArray[np.int64]) -> tuple[list[Found], list[int]]:
+    def _read_columns(self, values: Values, rows: NDArray[np.int64]) -> tuple[list[Entries], list[int]]:
         """Read what has a usual form; returns the other rows too."""
-        found: list[Found] = []
+        found: list[Entries] = []
         form = self._columns.form
         for round_ in range(_ROUNDS + 1):
             value = values.value if len(rows) == values.size else [values.value[row] for row in rows.tolist()]
             groups, others = self._columns.read(value, values.kafka_ms[rows])
-            found += [group._replace(place=rows[places]) for places, group in groups]
+            found += [group._replace(row=rows[group.row]) for group in groups]
             size, rows = len(rows), rows[others]
             if not len(rows) or round_ == _ROUNDS or not self._learn(values, rows):
                 form.count_strangers(len(rows), size)
@@ -107,7 +108,7 @@ class JsonReader:
 
     def _read_generally(
         self, values: Values, rows: Sequence[int]
-    ) -> tuple[Found | None, list[tuple[int, Rejection]], Mapping[str, list[int]]]:  # fmt: skip
+    ) -> tuple[Entries | None, list[tuple[int, Rejection]], Mapping[str, list[int]]]:  # fmt: skip
         """Return entries, rows that cannot be read, and rows that other readers read."""
         walked: list[Walked] = []
         place: list[int] = []
@@ -127,8 +128,8 @@ class JsonReader:
                 entries = [self._documents.walk(document) for document in documents]
             except NotJson as error:
                 failed.append((row, undecodable(str(error))))
-            except TooManyEntries as error:
-                failed.append((row, decode_rejection("too_many_entries", str(error))))
+            except TooManyEntries:
+                failed.append((row, too_many_entries(self._max_entries)))
             else:
                 walked += entries
                 place += [row] * len(entries)
@@ -136,7 +137,7 @@ class JsonReader:
         if not walked:
             return None, failed, foreign
         places = np.array(place)
-        return self._documents.found(walked, places, np.array(sub, np.int32), values.kafka_ms[places]), failed, foreign
+        return self._documents.entries(walked, places, np.array(sub, np.int32), values.kafka_ms[places]), failed, foreign
 
     def _reader_of(self, document: Mapping[str, Any]) -> str | None:
         """Return which other reader reads a value that is such an object or begins with one."""
@@ -145,27 +146,6 @@ class JsonReader:
         if self._readers[_EVENT] is not None and all(isinstance(document.get(name), str) for name in _OF_EVENT):
             return _EVENT
         return None
-
-
-def _joined(found: Sequence[Found], failed: Sequence[tuple[int, Rejection]]) -> Found:
-    if not found:
-        return nothing_found()._replace(failed=failed)
-    if len(found) == 1:
-        return found[0]._replace(failed=failed)
-    joined = joined_found(found)
-    order = np.argsort(joined.place, kind="stable")
-    return Found(
-        place=joined.place[order],
-        sub=joined.sub[order],
-        text=take(joined.text, order),
-        time_ms=joined.time_ms[order],
-        service=joined.service._replace(codes=joined.service.codes[order]),
-        level=joined.level._replace(codes=joined.level.codes[order]),
-        fields=take(joined.fields, order),
-        trace=None if joined.trace is None else take(joined.trace, order),
-        template=None if joined.template is None else take(joined.template, order),
-        failed=failed,
-    )
 
 
 def _is_utf8(value: bytes) -> bool:

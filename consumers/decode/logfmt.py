@@ -22,8 +22,9 @@ from consumers.columns import (
     text_bytes,
     utf8_of,
 )
+from consumers.decode.entries import no_entries
 from consumers.decode.escapes import strip_escapes
-from consumers.decode.found import Found, Values, decode_rejection, nothing_found, undecodable
+from consumers.decode.found import Found, Values, too_many_entries, undecodable
 from consumers.decode.json_names import TEXT_NAMES, TIME_NAMES
 from consumers.decode.json_reader import JsonReader
 from consumers.decode.logfmt_pairs import objects_of
@@ -63,20 +64,16 @@ class LogfmtReader:
         place = valid.place[line]
         failed: dict[int, Rejection] = dict(valid.failed)
         for row in np.unique(place[sub >= self._rules.max_entries]).tolist():
-            failed[row] = decode_rejection("too_many_entries", f"more than {self._rules.max_entries} entries in one record")
+            failed[row] = too_many_entries(self._rules.max_entries)
         objects = objects_of(lines)
         for row in np.unique(place[text_bytes(objects) <= _NO_OBJECT_BYTES]).tolist():
             failed.setdefault(row, undecodable("not logfmt: a line without a pair"))
         if failed:
             kept = np.flatnonzero(~np.isin(place, list(failed)))
             place, sub, lines, objects = place[kept], sub[kept], take(lines, kept), take(objects, kept)
-        found = self._json.read(Values(*bytes_of(objects), values.kafka_ms[place])) if len(place) else nothing_found()
-        return found._replace(
-            place=place[found.place],
-            sub=sub[found.place],
-            text=self._texts(take(found.text, np.arange(found.size)), take(objects, found.place), take(lines, found.place)),
-            failed=sorted(failed.items()),
-        )
+        read = self._json.read(Values(*bytes_of(objects), values.kafka_ms[place])).entries if len(place) else no_entries()
+        text = self._texts(read.text, take(objects, read.row), take(lines, read.row))
+        return Found(read._replace(row=place[read.row], sub=sub[read.row], text=text), sorted(failed.items()))
 
     def _texts(self, text: Column, objects: Column, lines: Column) -> Column:
         """Return the texts of n entries with the line where no field is the text."""

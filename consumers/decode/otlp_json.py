@@ -9,7 +9,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from consumers.decode.found import Found, Values, decode_rejection, undecodable
+from consumers.decode.found import Found, Values, too_many_entries, undecodable
 from consumers.decode.json_text import NotJson, parse_json
 from consumers.decode.otlp_entry import LogRecord, Origin, add_attribute, entry_of, hex_id, origin_of
 from consumers.decode.otlp_rows import OtlpRows, TooManyRecords
@@ -53,7 +53,7 @@ class OtlpJsonReader:
             except NotJson:
                 rows.fail_value(place, undecodable("not OTLP logs: JSON that is not valid, or nested too deeply"))
             except TooManyRecords:
-                rows.fail_value(place, decode_rejection("too_many_entries", f"more than {self._rules.max_entries} log records"))
+                rows.fail_value(place, too_many_entries(self._rules.max_entries, "log records"))
             rows.end_value(place)
         return rows.found(self._rules, values.kafka_ms)
 

@@ -8,7 +8,7 @@ of `consumers.decode.otlp_entry`.
 from collections.abc import Iterable
 from typing import Any, Final
 
-from consumers.decode.found import Found, Values, decode_rejection, undecodable
+from consumers.decode.found import Found, Values, too_many_entries, undecodable
 from consumers.decode.json_text import NotJson, parse_json
 from consumers.decode.kept_fields import MOST_BYTES
 from consumers.decode.otlp_entry import LogRecord, Origin, add_attribute, entry_of, hex_id, level_of, origin_of
@@ -58,7 +58,7 @@ class OtlpProtoReader:
             try:
                 self._read_value(value, rows)
             except TooManyRecords:
-                rows.fail_value(place, decode_rejection("too_many_entries", f"more than {self._rules.max_entries} log records"))
+                rows.fail_value(place, too_many_entries(self._rules.max_entries, "log records"))
             except NotProtobuf:
                 rows.fail_value(place, undecodable("not OTLP logs"))
             except NotJson:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consumers.columns import coded_texts, null_column, string_column, used_values
+from consumers.decode.entries import Entries
 from consumers.decode.found import NO_TIME, Found
 from consumers.decode.json_times import times_of
 from consumers.decode.kept_fields import Scalar
@@ -79,8 +80,8 @@ class OtlpRows:
         """Return all as columns; `kafka_ms`: Kafka's times of the values."""
         size = len(self.text)
         place = np.array(self.place, np.int64)
-        return Found(
-            place=place,
+        entries = Entries(
+            row=place,
             sub=np.array(self.sub, np.int32),
             text=string_column(self.text),
             time_ms=self._times(rules, kafka_ms[place]),
@@ -89,8 +90,8 @@ class OtlpRows:
             fields=string_column(self.fields) if size else null_column(0),
             trace=string_column([self.trace.get(row) for row in range(size)]) if self.trace else None,
             template=string_column([self.template.get(row) for row in range(size)]) if self.template else None,
-            failed=self.failed,
         )
+        return Found(entries, self.failed)
 
     def _times(self, rules: DecodeRules, kafka_ms: NDArray[np.int64]) -> NDArray[np.int64]:
         time_ns = np.array(self.time_ns, np.uint64)

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from consumers.columns import byte_column
-from consumers.decode.found import UNKNOWN_SCHEMA, Found, Values, decode_rejection, nothing_found, undecodable
-from consumers.decode.joined import joined_found
+from consumers.decode.found import UNKNOWN_SCHEMA, Found, Values, decode_rejection, undecodable
+from consumers.decode.joined import join_entries
 from consumers.decode.json_reader import JsonReader
 from consumers.decode.json_text import NotJson, parse_json
 from consumers.decode.registry_avro import AvroSchema
@@ -121,14 +121,12 @@ class RegistryReader:
                     written, size_bytes = _Written([], []), 0
         if written.place:
             found.append(self._read_json(written, values))
-        together = joined_found(found or [nothing_found()])
         failed += [pair for one in found for pair in one.failed]
-        return together._replace(failed=sorted(failed, key=lambda pair: pair[0]))
+        return Found(join_entries([one.entries for one in found]), sorted(failed, key=lambda pair: pair[0]))
 
     def _read_json(self, written: _Written, values: Values) -> Found:
         place = np.array(written.place, np.int64)
-        found = self._json.read(Values(written.value, byte_column(written.value), values.kafka_ms[place]))
-        return found._replace(place=place[found.place], failed=[(written.place[row], rejection) for row, rejection in found.failed])
+        return self._json.read(Values(written.value, byte_column(written.value), values.kafka_ms[place])).placed(place)
 
     def _write(self, value: bytes, headers: tuple[tuple[str, bytes | None], ...]) -> bytes | Rejection | None:
         """Return a value as JSON, why it cannot be read, or None if it holds nothing."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consumers.columns import Coded, Column, coded, coded_texts, join_texts, replace_rows, string_column, take
+from consumers.decode.entries import Entries
 from consumers.decode.found import Found, Values, undecodable
 from consumers.decode.kept_fields import kept_object
 from consumers.decode.levels import level_of_syslog
@@ -87,15 +88,14 @@ class SyslogReader:
             heads = _taken(heads, np.flatnonzero(whole))
         message = valid.place[heads.row]
         place = frames.place[message]
-        found = self._found(heads, place, frames.sub[message], values.kafka_ms[place])
-        return found._replace(failed=sorted(failed.items()))
+        return Found(self._entries(heads, place, frames.sub[message], values.kafka_ms[place]), sorted(failed.items()))
 
-    def _found(self, heads: Heads, place: NDArray[np.int64], sub: NDArray[np.int32], kafka_ms: NDArray[np.int64]) -> Found:
+    def _entries(self, heads: Heads, row: NDArray[np.int64], sub: NDArray[np.int32], kafka_ms: NDArray[np.int64]) -> Entries:
         priority = coded(heads.priority)
         numbers = [int(number) if number else None for number in priority.values]
         levels = coded_texts(["" if number is None else level_of_syslog(number & 7) for number in numbers])
-        return Found(
-            place=place,
+        return Entries(
+            row=row,
             sub=sub,
             text=heads.text,
             time_ms=parse_times(heads.time, timezone=self._rules.timezone, year=self._rules.year, kafka_ms=kafka_ms),

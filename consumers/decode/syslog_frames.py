@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consumers.columns import byte_column, take, utf8_of
-from consumers.decode.found import Values, decode_rejection, undecodable
+from consumers.decode.found import Values, too_many_entries, undecodable
 from consumers.rejection import Rejection
 from consumers.text.regex import find_matching
 
@@ -60,7 +60,7 @@ def split_frames(values: Values, *, max_entries: int) -> Frames:
         if messages is None:
             failed.append((row, undecodable("an octet count of syslog is not true")))
         elif len(messages) > max_entries:
-            failed.append((row, decode_rejection("too_many_entries", f"more than {max_entries} entries in one record")))
+            failed.append((row, too_many_entries(max_entries)))
         split[row] = messages if messages is not None and len(messages) <= max_entries else []
         counts[row] = len(split[row])
     place = np.repeat(np.arange(values.size), counts)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from consumers.columns import Column, coded_alike, cut_texts, null_column, replace_rows, string_column, text_bytes, utf8_of
 from consumers.decode.cri import CriLines, find_cri
+from consumers.decode.entries import Entries
 from consumers.decode.found import NO_TIME, Found, Values
 from consumers.decode.json_text import write_flat
 from consumers.decode.rules import DecodeRules
@@ -49,7 +50,7 @@ class TextReader:
             fields = replace_rows(fields, cri.row, _fields(cri))
             text = replace_rows(text, cri.row, cri.text)
         label = coded_alike("", size)
-        return Found(place, np.zeros(size, np.int32), text, time_ms, label, label, fields, failed=failed)
+        return Found(Entries(place, np.zeros(size, np.int32), text, time_ms, label, label, fields), failed)
 
     def _times(self, cri: CriLines, kafka_ms: NDArray[np.int64]) -> NDArray[np.int64]:
         return parse_times(cri.time, timezone=self._rules.timezone, year=self._rules.year, kafka_ms=kafka_ms)

@@ -5,7 +5,7 @@ was deleted and re-created: the client continues at the old position after a pau
 arrive within `FRESH_S` of its question, which is less. Asking never blocks polling for long: a question may stay pending over many calls.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from typing import Any, NamedTuple
 
@@ -63,12 +63,16 @@ class TopicEpochs:
             self._reading_epoch.pop(partition, None)
             self.invalidate_epoch(partition, now_s)
 
-    def end_assignment(self, partitions: Iterable[Partition]) -> None:
-        """Forget these partitions."""
-        for partition in partitions:
+    def drop(self, gone: Collection[Partition]) -> None:
+        """Forget these partitions (WaitingPlace)."""
+        for partition in gone:
             self._valid_since_s.pop(partition, None)
             self._reading_epoch.pop(partition, None)
             self._unconfirmed.discard(partition)
+
+    def partitions(self) -> Collection[Partition]:
+        """Return the partitions of which it knows anything."""
+        return self._valid_since_s.keys() | self._unconfirmed | self._reading_epoch.keys()
 
     def invalidate_epoch(self, partition: Partition, now_s: float) -> None:
         """Reject answers asked for before now, because this partition behaves as if its topic had changed."""

@@ -5,7 +5,7 @@ So `consumers.kafka` checks every record here, trusts only its own offsets, and 
 for as long as it takes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +38,9 @@ class FetchPosition:
         self._next_offset[partition] = next_offset
         self._refetch_at_s.pop(partition, None)
 
-    def end_assignment(self, partitions: Iterable[Partition]) -> None:
-        """Forget these partitions."""
-        for partition in partitions:
+    def drop(self, gone: Collection[Partition]) -> None:
+        """Forget these partitions (WaitingPlace)."""
+        for partition in gone:
             self._next_offset.pop(partition, None)
             self._refetch_at_s.pop(partition, None)
             self._tries.pop(partition, None)

@@ -23,6 +23,7 @@ from consumers.kafka.settings import KafkaSourceSettings
 from consumers.kafka.waiting import Arrived, WaitingRecords
 from consumers.record import Partition, Records
 from consumers.source import SourceFatal
+from consumers.waiting_place import WaitingPlace
 
 _DAMAGED = ("_BAD_MSG", "_BAD_COMPRESSION", "_NOT_IMPLEMENTED")
 _HARMLESS = ("_MAX_POLL_EXCEEDED",)
@@ -43,7 +44,7 @@ class Intake:
     def __init__(self, settings: KafkaSourceSettings, epochs: TopicEpochs) -> None:
         """`epochs` is read here; whoever calls `place` refreshes it before."""
         self.assigned: set[Partition] = set()
-        self.started: set[Partition] = set()
+        self._started: set[Partition] = set()
         """Those of the assigned that have delivered a record: only they can be paused."""
         self.start_commits = PendingStartCommits()
         self.records_without_headers = 0
@@ -65,6 +66,14 @@ class Intake:
         self._resuming: dict[Partition, ResumePoint] = {}
         """Stopped partitions that are being moved; their `moved` is still to come."""
         self._actions: list[Action] = []
+        self.places: tuple[WaitingPlace[Partition], ...] = (
+            self._waiting,
+            self._fetch_position,
+            self.leader_epochs,
+            self._offset_reset,
+            self.start_commits,
+        )
+        """What waits, or is known, of the partitions assigned now."""
 
     def begin(self, partitions: Sequence[Partition], now_s: float) -> None:
         """Start an assignment of these partitions."""
@@ -76,8 +85,13 @@ class Intake:
         """End the assignment of these partitions."""
         gone = set(partitions)
         self.assigned -= gone
-        self._epochs.end_assignment(gone)
+        self._epochs.drop(gone)
         self._drop(gone)
+
+    def to_pause(self, *, everything: bool) -> set[Partition]:
+        """Return the partitions whose delivery stops for now: those of topics of which records wait, or all; of those that have started."""
+        waiting = self.waiting_topics()
+        return {partition for partition in self._started if everything or partition.topic in waiting}
 
     def waiting_topics(self) -> dict[str, float]:
         """Return the topics of which records wait, and when the newest of each came."""
@@ -204,7 +218,7 @@ class Intake:
         self._actions.append(Say(line))
 
     def _move(self, partition: Partition, position: Position | None) -> Move:
-        self.started.discard(partition)  # what has no position yet cannot be paused
+        self._started.discard(partition)  # what has no position yet cannot be paused
         return Move(partition, position)
 
     def _epoch_to_leave(self, partition: Partition, came_s: float) -> str | None:
@@ -218,7 +232,7 @@ class Intake:
             if wrong is not None:
                 offset, messages = offset[:accepted], messages[:accepted]
             self.leader_epochs.note_messages(partition, offset, messages)
-            self.started.add(partition)
+            self._started.add(partition)
             self._offset_reset.note_delivered(partition)
             self._waiting.add(Arrived(now_s, partition, offset, messages))
         if wrong is not None:
@@ -323,13 +337,10 @@ class Intake:
 
     def _drop(self, gone: set[Partition]) -> None:
         """Forget how far these were read, and what of them is held."""
-        self.started -= gone
-        self._offset_reset.end_assignment(gone)
-        self._fetch_position.end_assignment(gone)
-        self.leader_epochs.end_assignment(gone)
+        self._started -= gone
         self._unchecked -= gone
-        self.start_commits.drop_starts(gone)
         for partition in gone:
             self._reached.pop(partition, None)
             self._committed.pop(partition, None)
-        self._waiting.drop(gone)
+        for place in self.places:
+            place.drop(gone)

@@ -6,7 +6,7 @@ epoch of the record before its position; after a restart it knows the one that w
 """
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from itertools import compress, pairwise
 from operator import ne
 
@@ -78,7 +78,7 @@ class LeaderEpochs:
                 return span.leader_epoch
         return None
 
-    def end_assignment(self, partitions: Iterable[Partition]) -> None:
-        """Forget these partitions."""
-        for partition in partitions:
+    def drop(self, gone: Collection[Partition]) -> None:
+        """Forget these partitions (WaitingPlace)."""
+        for partition in gone:
             self._spans.pop(partition, None)

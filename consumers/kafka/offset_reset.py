@@ -5,7 +5,7 @@ notes such a partition here and resumes it where `resume_point` says.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from consumers.kafka.resume_point import ExpiredPolicy, OffsetGone, PartitionState, ResumePoint, StartPolicy, choose_resume_point
 from consumers.record import Partition
@@ -49,9 +49,9 @@ class OffsetReset:
         """Note that a record of this assignment was accepted: from now on the ledger commits the position."""
         self._delivered.add(partition)
 
-    def end_assignment(self, partitions: Iterable[Partition]) -> None:
-        """Forget these partitions."""
-        for partition in partitions:
+    def drop(self, gone: Collection[Partition]) -> None:
+        """Forget these partitions (WaitingPlace)."""
+        for partition in gone:
             self._pending.pop(partition, None)
             self._recreated.discard(partition)
             self._delivered.discard(partition)
@@ -97,9 +97,9 @@ class PendingStartCommits:
         """Whether the records of this partition wait for the commit of its start."""
         return partition in self._first
 
-    def drop_starts(self, partitions: Iterable[Partition]) -> None:
-        """Drop partitions that are no longer assigned, or that a later commit covers."""
-        for partition in partitions:
+    def drop(self, gone: Collection[Partition]) -> None:
+        """Drop partitions that are no longer assigned, or that a later commit covers (WaitingPlace)."""
+        for partition in gone:
             self._starts.pop(partition, None)
             self._sent.pop(partition, None)
             self._first.discard(partition)
@@ -116,5 +116,5 @@ class PendingStartCommits:
             return False
         del self._sent[partition]
         if is_accepted:
-            self.drop_starts([partition])
+            self.drop([partition])
         return True

@@ -139,7 +139,7 @@ class KafkaSource:
         for _ in range(_LAST_COMMIT_TRIES if is_last else 0):
             if len(sure) < len(next_offsets):
                 sure = self._executor.sure(next_offsets, needed_s, time.monotonic())
-        self._intake.start_commits.drop_starts(sure)
+        self._intake.start_commits.drop(sure)
         self._send_commit(sure)
         return sure
 
@@ -204,8 +204,7 @@ class KafkaSource:
         self._sync_paused()  # the client keeps a pause across a revocation: a partition that comes back would stay paused
 
     def _sync_paused(self) -> None:
-        waiting = self._intake.waiting_topics()
-        to_pause = {partition for partition in self._intake.started if self._is_paused or partition.topic in waiting}
+        to_pause = self._intake.to_pause(everything=self._is_paused)
         if fresh := to_pause - self._paused:
             self._consumer.pause([TopicPartition(*partition) for partition in fresh])
         if over := self._paused - to_pause:

@@ -4,7 +4,7 @@
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -50,8 +50,8 @@ class WaitingRecords:
         """Have records wait."""
         self._waiting.append(arrived)
 
-    def drop(self, gone: set[Partition]) -> None:
-        """Drop the records of these partitions."""
+    def drop(self, gone: Collection[Partition]) -> None:
+        """Drop the records of these partitions (WaitingPlace)."""
         self._waiting = [came for came in self._waiting if came.partition not in gone]
 
     def topics(self) -> dict[str, float]:

@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 from consumers.text.redact_numbers import replace_cards, replace_ibans, replace_ipv4, replace_ipv6
 
-RULES_VERSION = 1
-
 
 class Rule(NamedTuple):
     """What a rule's name stands for."""

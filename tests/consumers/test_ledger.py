@@ -9,7 +9,6 @@ import pytest
 
 from consumers.assignment import Claim
 from consumers.ledger import Ledger
-from consumers.record import records_of
 from consumers.rejection import RejectedPiece
 from tests.consumers.records import LOGS_0, LOGS_1, Letters, admit, admit_batch, new_ledger, numbers, record, rejection
 
@@ -40,40 +39,6 @@ def threads_switch_all_the_time() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
-def test_the_next_offset_is_one_after_the_last_of_the_settled_prefix() -> None:
-    ledger = new_ledger()
-    first, gap, last = admit(ledger, record(5), record(17), record(18))
-    settle(gap)
-    assert ledger.committable() == {}
-    settle(first)
-    assert ledger.committable() == {LOGS_0: 18}
-    settle(last)
-    assert ledger.committable() == {LOGS_0: 19}
-
-
-def test_a_settled_record_behind_an_open_one_still_counts() -> None:
-    ledger = new_ledger(cap_records=3)
-    first, *others = admit(ledger, record(0), record(1), record(2))
-    for claim in others:
-        settle(claim)
-    assert ledger.admit(records_of([record(3)])) is None
-    settle(first)
-    assert (ledger.open_records, ledger.open_bytes) == (0, 0)
-
-
-def test_late_settle_after_reassignment_does_not_move_the_new_assignment() -> None:
-    ledger = new_ledger()
-    old = admit(ledger, *map(record, range(10)))
-    ledger.revoke([LOGS_0])
-    ledger.assign([LOGS_0])
-    (again,) = admit(ledger, record(0))
-    for claim in old:
-        settle(claim)
-    assert ledger.committable() == {}
-    settle(again)
-    assert ledger.committable() == {LOGS_0: 1}
-
-
 def test_a_record_with_rejects_is_committable_when_its_letter_is_delivered_not_before() -> None:
     too_long, not_finite = rejection("too long"), rejection("not finite")
     letters = Letters()
@@ -92,19 +57,6 @@ def test_a_record_with_rejects_is_committable_when_its_letter_is_delivered_not_b
     assert ledger.committable() == {LOGS_0: 1}
     assert ledger.decoded_bytes == 0
     assert ledger.tally == {"admitted": 1, "dead_letter": 1}
-
-
-def test_a_reject_in_a_dead_assignment_sends_no_letter() -> None:
-    letters = Letters()
-    ledger = new_ledger(letters=letters)
-    refused, rejected = admit(ledger, record(0), record(1))
-    rejected.expect(1, decoded_bytes=9)
-    ledger.revoke([LOGS_0])
-    refused.refuse(rejection("undecodable"))
-    rejected.assignment.reject(rejected.arrival, 0, 0, rejection("too long"))
-    assert letters.posted == []
-    assert ledger.tally == {"admitted": 2, "abandoned": 2}
-    assert (ledger.open_records, ledger.open_bytes, ledger.decoded_bytes) == (0, 0, 0)
 
 
 def test_waiting_ends_when_the_last_record_of_the_watched_partitions_is_settled() -> None:

@@ -1,10 +1,8 @@
-"""Records that are admitted, expected and settled together: prefixes, groupings, misuse, and what is still reachable afterwards."""
+"""Records that are admitted and settled together: sizes, waiting, letters, and what is still reachable afterwards."""
 
 import tracemalloc
-from collections.abc import Callable
 
 import numpy as np
-import pytest
 
 from consumers.assignment import Receipt
 from consumers.ledger import Ledger
@@ -34,83 +32,11 @@ def values_of(receipt: Receipt | None) -> list[bytes | None]:
     return [] if receipt is None else list(receipt.records.value)
 
 
-def state(ledger: Ledger) -> tuple[object, ...]:
-    return ledger.open_records, ledger.open_bytes, ledger.decoded_bytes, ledger.tally, ledger.committable()
-
-
-@pytest.mark.parametrize(("cap_records", "cap_bytes"), [(5, 10**6), (100, 50), (5, 50), (100, 59)])
-def test_as_many_of_the_first_records_are_admitted_as_there_is_room_for(cap_records: int, cap_bytes: int) -> None:
-    ledger = new_ledger(cap_records=cap_records, cap_bytes=cap_bytes)
-    admitted = ledger.admit(batch(*[b"x" * 10] * 8))
-    assert admitted is not None
-    assert (admitted.records.size, ledger.open_records, ledger.open_bytes) == (5, 5, 50)
-    assert admitted.records.offset.tolist() == [0, 1, 2, 3, 4]
-    assert ledger.admit(batch(b"x" * 10)) is None
-    assert ledger.tally["admitted"] == 5
-
-
 def test_sizes_at_hand_are_not_measured_again() -> None:
     ledger = new_ledger(cap_bytes=100)
     admitted = ledger.admit(batch(b"x", b"y", b"z"), numbers(40, 50, 60))
     assert values_of(admitted) == [b"x", b"y"]
     assert ledger.open_bytes == 90
-
-
-@pytest.mark.parametrize(
-    "calls",
-    [
-        [[0, 0, 1, 2, 2, 2, 3]],
-        [[2, 0, 3, 2, 1, 0, 2]],
-        [[2], [0, 2], [3, 0], [2, 1]],
-        [[3, 2, 1, 0], [], [0, 2], [2]],
-    ],
-)
-def test_pieces_settle_in_any_order_and_grouping_across_batches(calls: list[list[int]]) -> None:
-    ledger = new_ledger()
-    first, second = admit_batch(ledger, record(0), record(1)), admit_batch(ledger, record(2), record(3))
-    first.expect(numbers(0, 1), numbers(2, 1), numbers(7, 7))
-    second.expect(numbers(1, 0), numbers(1, 3), numbers(7, 7))
-    for call in calls:
-        assert ledger.tally["indexed"] < 4
-        first.assignment.settle(numbers(*call))
-    assert state(ledger) == (0, 0, 0, {"admitted": 4, "indexed": 4}, {LOGS_0: 4})
-
-
-MISUSE: dict[str, tuple[str, Callable[[Receipt], None]]] = {
-    "a piece too many": ("not expected", lambda receipt: receipt.settle(numbers(0, 1, 1, 1))),
-    "a piece of a record that is not expected": ("not expected", lambda receipt: receipt.settle(numbers(0, 1, 2))),
-    "a piece of a finished record": ("not expected", lambda receipt: receipt.settle(numbers(1, 4))),
-    "a piece of a record that never came": ("not expected", lambda receipt: receipt.settle(numbers(1, 6))),
-    "a piece of a record before the first": ("not expected", lambda receipt: receipt.settle(numbers(1, -1))),
-    "a rejected piece too many": ("not expected", lambda receipt: receipt.reject(4, 0, 0, rejection("bad"))),
-    "expected twice": ("expects once", lambda receipt: receipt.expect(numbers(2, 0), numbers(1, 1), numbers(5, 5))),
-    "expected twice in one call": ("expects once", lambda receipt: receipt.expect(numbers(2, 3, 2), numbers(1, 1, 1), numbers(5, 5, 5))),
-    "no piece": ("one piece or more", lambda receipt: receipt.expect(numbers(2, 3), numbers(1, 0), numbers(5, 5))),
-    "never came": ("expects once", lambda receipt: receipt.expect(numbers(2, 6), numbers(1, 1), numbers(5, 5))),
-    "dropped after expected": ("as a whole", lambda receipt: receipt.drop(numbers(2, 0), "empty")),
-    "dropped twice in one call": ("as a whole", lambda receipt: receipt.drop(numbers(2, 2), "empty")),
-    "refused after finished": ("as a whole", lambda receipt: receipt.refuse(4, rejection("bad"))),
-    "a letter of a record that has none": ("awaits none", lambda receipt: receipt.claim(0).dead_letter_delivered()),
-    "a second letter": ("awaits none", lambda receipt: receipt.claim(4).dead_letter_delivered()),
-}
-
-
-@pytest.mark.parametrize(("message", "misuse"), MISUSE.values(), ids=MISUSE)
-def test_misuse_of_one_record_raises_and_changes_nothing_of_the_others(message: str, misuse: Callable[[Receipt], None]) -> None:
-    letters = Letters()
-    ledger = new_ledger(letters=letters)
-    receipt = admit_batch(ledger, *map(record, range(6)))
-    receipt.expect(numbers(0, 1, 4), numbers(2, 2, 1), numbers(5, 5, 5))
-    receipt.refuse(5, rejection("undecodable"))
-    receipt.settle(numbers(4))
-    before = state(ledger)
-    with pytest.raises(RuntimeError, match=message):
-        misuse(receipt)
-    assert state(ledger) == before
-    receipt.expect(numbers(2, 3), numbers(1, 1), numbers(5, 5))
-    receipt.settle(numbers(0, 0, 1, 1, 2, 3))
-    letters.deliver_all()
-    assert state(ledger) == (0, 0, 0, {"admitted": 6, "indexed": 5, "dead_letter": 1}, {LOGS_0: 6})
 
 
 def test_since_when_the_oldest_record_is_open_follows_the_batches() -> None:

@@ -53,6 +53,7 @@ class FlightsMachine(RuleBasedStateMachine):
         made = [self.batches(own, partition) for partition, own in wanted]
         known: list[list[int]] = []
         mine: list[str] = []
+        topics: list[str] = []
         refused: dict[tuple[int, str], list[int]] = defaultdict(list)
         for place, (partition, own) in enumerate(wanted):
             known.append([])
@@ -73,13 +74,14 @@ class FlightsMachine(RuleBasedStateMachine):
                     counted["rejected"] += 1
                 else:
                     mine.append(template)
+                    topics.append(partition.topic)
                     self.waiting[template] = [number]
         joined = self.flights.join(made)
         assert [numbers_of(batch) for batch in joined.known] == [some for some in known if some]
         assert all(
             batch is one for batch in joined.known for one in made if batch.size == one.size and numbers_of(batch) == numbers_of(one)
         )
-        assert joined.mine == [(template_id(template), template) for template in mine]
+        assert (joined.mine, joined.topics) == ([(template_id(template), template) for template in mine], topics)
         assert sorted((numbers_of(batch), why.reason) for batch, why in joined.rejected) == sorted(
             (numbers, self.rejected[template]) for (_, template), numbers in refused.items()
         )

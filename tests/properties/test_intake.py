@@ -119,7 +119,7 @@ def test_runs_of_messages_become_what_they_become_one_by_one(
         assert of_each(each_of(placed)) == of_each(reference.records)
         assert sorted(map(repr, real.calls)) == sorted(map(repr, reference.calls))
         assert real.said_in_short() == Counter(reference.said)
-        assert (intake.reached(), intake.started) == (reference.reached, reference.started)
+        assert (intake.reached(), intake.to_pause(everything=True)) == (reference.reached, reference.started)
         for place in PLACES:
             known = [intake.leader_epochs.before(place, offset) for offset in range(60)]
             assert known == [reference.leader_epochs.before(place, offset) for offset in range(60)]

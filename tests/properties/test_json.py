@@ -9,7 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from consumers.columns import byte_column
-from consumers.decode.found import Found, Values
+from consumers.decode.entries import Entries
+from consumers.decode.found import Values
 from consumers.decode.json_document import Documents, TooManyEntries, documents_in
 from consumers.decode.json_names import (
     LEVEL_NAMES,
@@ -163,10 +164,10 @@ rules = st.one_of(
 )
 
 
-def entries_of(found: Found, size: int) -> list[list[Entry]]:
+def entries_of(found: Entries, size: int) -> list[list[Entry]]:
     """Return the entries of each of n values."""
     by_value: list[list[Entry]] = [[] for _ in range(size)]
-    for i, place in enumerate(found.place.tolist()):
+    for i, place in enumerate(found.row.tolist()):
         trace = None if found.trace is None else found.trace[i].as_py()
         template = None if found.template is None else found.template[i].as_py()
         text, time_ms, fields = found.text[i].as_py(), int(found.time_ms[i]), found.fields[i].as_py()
@@ -184,7 +185,7 @@ def by_general_rules(value: bytes, general: Documents, rules: DecodeRules) -> li
     if not walked:
         return []
     size = len(walked)
-    found = general.found(walked, np.zeros(size, np.int64), np.arange(size, dtype=np.int32), np.full(size, KAFKA_MS))
+    found = general.entries(walked, np.zeros(size, np.int64), np.arange(size, dtype=np.int32), np.full(size, KAFKA_MS))
     return entries_of(found, 1)[0]
 
 
@@ -197,7 +198,7 @@ def assert_reads_as_general_rules(batches: Sequence[Sequence[bytes]], rules: Dec
     for several in chain(batches, [list(chain.from_iterable(batches))]):
         found = reader.read(values_of(several))
         failed = {row for row, _ in found.failed}
-        entries = [None if row in failed else one for row, one in enumerate(entries_of(found, len(several)))]
+        entries = [None if row in failed else one for row, one in enumerate(entries_of(found.entries, len(several)))]
         assert entries == [by_general_rules(value, general, rules) for value in several]
         assert [row for row, _ in found.failed] == sorted(failed)
 

@@ -19,7 +19,7 @@ from consumers.decode.rules import DecodeRules, FieldNames
 from consumers.decode.source_template import SourceTemplates
 from consumers.decode.tally import DecodeTally
 from tests.consumers.decode.otlp_messages import log_record, logs_data, otlp_json
-from tests.consumers.decode.seen import KAFKA_MS, Seen, decode_values, seen_of_found
+from tests.consumers.decode.seen import KAFKA_MS, Seen, decode_values, seen
 
 KEYS = (
     *("k", "a.b", "status", "http.status_code", "http.response.status_code", "host", "hostname", "host.name", "_x", "x", "trace_id"),
@@ -93,7 +93,7 @@ rules = st.builds(
 def read_values(reader: OtlpProtoReader | OtlpJsonReader, values: list[bytes]) -> list[Seen]:
     found = reader.read(Values(values, byte_column(values), np.full(len(values), KAFKA_MS)))
     assert not found.failed
-    return seen_of_found(found)
+    return seen(found.entries)
 
 
 def by_the_rules(data: LogsData, rules: DecodeRules) -> list[OtlpEntry]:

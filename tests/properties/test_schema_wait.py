@@ -8,6 +8,7 @@ from consumers.assignment import PartitionLedger, Receipt
 from consumers.decode.registry_schemas import Schemas
 from consumers.decode.registry_wire import find_keys
 from consumers.record import Partition
+from consumers.waiting_place import drop_ended
 from tests.worker.indexing.test_schema_wait import LOGS_0, LOGS_1, PLAIN, Scene
 from worker.indexing.schema_lookup import UNKNOWN_S
 
@@ -52,6 +53,7 @@ class SchemaWaitMachine(RuleBasedStateMachine):
     def move_partition(self, partition: Partition) -> None:
         self.scene.ledger.revoke([partition])
         self.scene.ledger.assign([partition])
+        drop_ended([self.scene.wait])
 
     @invariant()
     def what_came_back_is_what_came_first(self) -> None:
@@ -59,14 +61,16 @@ class SchemaWaitMachine(RuleBasedStateMachine):
             assert returned == self.came[assignment][: len(returned)]
 
     def teardown(self) -> None:
-        """Once the registry answers for good, everything comes back."""
+        """Once the registry answers for good, everything comes back but what was dropped because its assignment had ended."""
         self.change_registry(is_away=False, there={1, 2, 3, 4, 5})
         for _ in range(200):
             self.scene.answer()
             self.admit([])
             if self.scene.wait.is_empty:
                 break
-        assert self.returned == self.came
+        sizes = [sum(one.records.size for several in these.values() for one in several) for these in (self.came, self.returned)]
+        assert sizes[0] - sizes[1] == self.scene.ledger.tally["abandoned"]
+        assert {one: these for one, these in self.returned.items() if one.alive} == {a: c for a, c in self.came.items() if a.alive}
 
 
 TestSchemaWait = SchemaWaitMachine.TestCase

@@ -118,12 +118,12 @@ INDEXING_MUTATIONS: Changes = {
     "worker/indexing/flights.py: waiting lines are dropped when a flight fails": (
         "return [parked.release([place]) for parked, place in flight]",
         "return [parked.release([place]) for parked, place in flight[:1]]",
-        "worker/indexing/test_flights.py::a_failed_flight_gives_back_its_lines_and_remembers_why",
+        "properties/test_flights.py",
     ),
     "worker/indexing/flights.py: waiting lines are dropped when a flight completes": (
         "                for parked, place in flight:\n",
         "                for parked, place in flight[:1]:\n",
-        "worker/indexing/test_flights.py::the_first_of_a_template_begins_its_flight_and_the_others_wait_in_it",
+        "properties/test_flights.py",
     ),
     "worker/indexing/flights.py: a line that waits for its template is a slice of its batch": (
         "self._park(batch.take(waiting), joined.mine)",
@@ -139,7 +139,7 @@ INDEXING_MUTATIONS: Changes = {
     "worker/indexing/flights.py: a template is known before its row is acknowledged": (
         "                mine.append((ids[place], texts[place]))\n",
         "                mine.append((ids[place], texts[place]))\n                self._known.add_template(ids[place], 1, self._clock())\n",
-        "worker/indexing/test_flights.py::the_first_of_a_template_begins_its_flight_and_the_others_wait_in_it",
+        "properties/test_flights.py",
         "worker/indexing/test_store.py::a_template_that_was_not_acknowledged_makes_no_line_known",
     ),
     "worker/indexing/prepare.py: a line settles the record at its own place in the batch": (
@@ -304,7 +304,7 @@ INDEXING_MUTATIONS: Changes = {
         "worker/indexing/test_compaction.py::inner_blocks_stay_while_the_one_that_stands_for_them_cannot_be_read",
     ),
     "worker/indexing/prepare.py: the open event of a partition that is lost while it is read back takes room until other records come": (
-        "            self._open_events.drop_revoked()\n        for assignment, begin, end in revoked:",
+        "            drop_ended(self.places)\n        for assignment, begin, end in revoked:",
         "            pass\n        for assignment, begin, end in revoked:",
         "worker/indexing/test_read_again.py::a_partition_that_is_lost_while_it_is_read_back_leaves_no_room_taken",
     ),
@@ -312,6 +312,21 @@ INDEXING_MUTATIONS: Changes = {
         "        if revoked:  # a held record",
         "        if len(revoked) == len(group.assignments):  # a held record",
         "worker/indexing/test_read_again.py::a_partition_that_is_lost_while_it_is_read_back_leaves_no_room_taken",
+    ),
+    "worker/indexing/prepare.py: records that wait for their schemas are forgotten by a revocation": (
+        "resume, self._sampling, *((schema_wait,) if schema_wait else ()))",
+        "resume, self._sampling)",
+        "worker/indexing/test_waiting_places.py::a_new_place_is_in_a_tuple_of_those_that_a_revocation_drops",
+    ),
+    "worker/indexing/schema_wait.py: of the receipts that wait only the first is dropped": (
+        "for waiting in self._waiting.pop(assignment):",
+        "for waiting in [self._waiting.pop(assignment)[0]]:",
+        "properties/test_schema_wait.py",
+    ),
+    "worker/indexing/runs.py: the records of lines that were not written stay open": (
+        "            assignment.settle(run.end())\n",
+        "            run.end()\n",
+        "worker/indexing/test_waiting_places.py::a_place_behind_the_ledger_drops_what_is_of_an_assignment_and_nothing_else",
     ),
     "worker/indexing/open_events.py: only the first record of an open event is given back": (
         'assignment.drop(self._open.pop(assignment).receipt.arrival, "revoked")',

@@ -20,6 +20,8 @@ _ROOMS = ("benchmarks", "consumers", "deploy", "producers", "sinks", "tests", "w
 _FILES = ("pyproject.toml", "docker-compose.yml", "Makefile", "README.md", "requirements.lock")
 _PASSED, _FAILED = 0, 1
 _MOST_S = 300.0
+_PROFILE = "--hypothesis-profile=unshrunk"
+"""That it fails is enough: the smallest example takes minutes to find."""
 
 Verdict = Literal["caught", "MISSED", "BROKEN"]
 """`BROKEN`: the tests could not be collected or run, so it is unknown whether they would catch the mutation."""
@@ -76,7 +78,7 @@ class Copy:
 
     def _run(self, tests: Sequence[str]) -> tuple[int, str]:
         """Run tests up to the first failure, without writing byte code: a mutation's could be taken for that of the restored file."""
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--timeout", "120", *tests]
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--timeout", "120", _PROFILE, *tests]
         ran = subprocess.run(
             command,
             cwd=self._folder,

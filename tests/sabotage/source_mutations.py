@@ -37,13 +37,13 @@ SOURCE_MUTATIONS: Changes = {
     "consumers/ledger.py: one ledger across assignments": (
         "self._owned[partition] = self._new_assignment(partition)",
         'self._owned[partition] = vars(self).setdefault("kept", {}).setdefault(partition, self._new_assignment(partition))',
-        "consumers/test_ledger.py::late_settle_after_reassignment_does_not_move_the_new_assignment",
+        "properties/test_ledger.py",
         "consumers/test_poller.py::late_settle_does_not_rewind_what_the_next_owner_has_committed",
     ),
     "consumers/arrival.py: consecutive offsets: the position is counted through gaps": (
         "self.next_offset = int(self._columns.offset[self._begin - 1]) + 1",
         "self.next_offset = (int(self._columns.offset[self._begin - popped]) if self.next_offset is None else self.next_offset) + popped",
-        "consumers/test_ledger.py::the_next_offset_is_one_after_the_last_of_the_settled_prefix",
+        "properties/test_ledger.py",
     ),
     "consumers/arrival.py: the commit follows the last settled record, not the settled prefix": (
         "        self._columns.is_open[rows] = False\n",
@@ -53,7 +53,7 @@ SOURCE_MUTATIONS: Changes = {
     "consumers/arrival.py: the prefix is popped past an open record": (
         "if is_open.size and not is_open[popped]:",
         "if is_open.size and not is_open[-1]:",
-        "consumers/test_ledger.py::a_settled_record_behind_an_open_one_still_counts",
+        "properties/test_ledger.py",
     ),
     "consumers/arrival.py: the end of a partition is committed over open records": (
         "            self._begin == self._end or self._columns.offset[self._begin] >= self._end_offset\n",
@@ -63,12 +63,12 @@ SOURCE_MUTATIONS: Changes = {
     "consumers/arrival.py: several pieces of a record in one call count once": (
         "rows, times = np.unique(rows, return_counts=True)",
         "rows = np.unique(rows)",
-        "consumers/test_ledger_batches.py::pieces_settle_in_any_order_and_grouping_across_batches",
+        "properties/test_ledger.py",
     ),
     "consumers/arrival.py: a piece counts that was not expected": (
         "if left.min(initial=0) < 0:",
         "if left.min(initial=0) < -1_000:",
-        "consumers/test_ledger_batches.py::misuse_of_one_record_raises_and_changes_nothing_of_the_others",
+        "properties/test_ledger.py",
     ),
     "consumers/assignment.py: a record with rejected pieces settles without a dead letter": (
         "is_rejected = self._arrivals.rejected(arrival)",
@@ -100,6 +100,11 @@ SOURCE_MUTATIONS: Changes = {
         "        self._commit()\n",
         "consumers/test_poller.py::a_lost_partition_is_not_committed",
     ),
+    "consumers/kafka/intake.py: messages that wait survive the revocation of their partition": (
+        "            self._waiting,\n",
+        "",
+        "worker/indexing/test_waiting_places.py::a_new_place_is_in_a_tuple_of_those_that_a_revocation_drops",
+    ),
     "consumers/held.py: held records survive the revocation of their partition": (
         "for batch in self._batches if batch[0].source not in gone)",
         "for batch in self._batches if gone is not None)",
@@ -125,12 +130,12 @@ SOURCE_MUTATIONS: Changes = {
         "return fitting or int(self._is_empty())",
         "return sizes_bytes.size",
         "consumers/test_poller.py::at_the_cap_it_pauses_and_keeps_polling",
-        "consumers/test_ledger_batches.py::as_many_of_the_first_records_are_admitted_as_there_is_room_for",
+        "properties/test_ledger.py",
     ),
     "consumers/assignment.py: a member sends dead letters for a lost partition": (
         "        if self.alive:\n            self._close(",
         "        if self.partition:\n            self._close(",
-        "consumers/test_ledger.py::a_reject_in_a_dead_assignment_sends_no_letter",
+        "properties/test_ledger.py",
     ),
     "consumers/poller.py: a partition lost during a drain is forgotten with its uncommitted records": (
         "if partition in is_open or partition in due]",

@@ -47,6 +47,7 @@ from worker.indexing.prepare import Outlets, Prepare
 from worker.indexing.resume import Resume
 from worker.indexing.runs import Runs
 from worker.indexing.sampling import Sampler
+from worker.indexing.schema_wait import SchemaWait
 from worker.indexing.store import Store
 from worker.indexing.topic_readers import RuleTally, TopicReader
 from worker.messages import Answerable, EncodedQuery, EncodedTemplate, KafkaRequest, LineBatch, StoreItem
@@ -94,6 +95,7 @@ class Chain:
         multiline: MultilineTable | None = None,
         drop: Sequence[DropTable] = (),
         sample: Sequence[SampleTable] = (),
+        schema_wait: SchemaWait | None = None,
     ) -> None:
         self.words = words
         self.engine = FakeEngine()
@@ -155,6 +157,7 @@ class Chain:
             "joiner": EventJoiner(multiline),
         }
         rules = DecodeRules(format=form, strict=strict)
+        self._schema_wait = schema_wait
         self.prepare = self._prepare_step(max_chunks, max_tokens, rules, most_undecodable=most_undecodable)
         self.prepare_queries = self._query_step()
         self.handoff: BatchHandoff[EmbedBatch, Computed] = BatchHandoff(self.embed_lane.wake)
@@ -337,12 +340,11 @@ class Chain:
         return self.new_engines.pop(0)
 
     def _prepare_step(self, max_chunks: int, max_tokens: int, rules: DecodeRules, *, most_undecodable: int) -> Prepare:
-        words = self.words
         chunker = Chunker(
             mask=self._masker.mask_column,
-            count_tokens=lambda texts: words.count(list(texts)).tolist(),
+            count_tokens=lambda texts: self.words.count(list(texts)).tolist(),
             max_tokens=max_tokens,
-            overhead_tokens=int(words.count([""])[0]),
+            overhead_tokens=int(self.words.count([""])[0]),
             max_text_bytes=PIECE_BYTES,
             max_chunks=max_chunks,
         )
@@ -352,7 +354,7 @@ class Chain:
             reader_of=lambda _topic: self.topic_reader,
             rule_tally=self.rule_tally,
             redactor=self.redactor,
-            tokenizer=words,
+            tokenizer=self.words,
             digester=self._digester,
             document_prefix="",
             resume=self.resume,
@@ -366,6 +368,7 @@ class Chain:
             abandoned=lambda: self.abandoned,
             computing=self.computing,
             wall_ms=self.wall_ms,
+            schema_wait=self._schema_wait,
         )
 
     def _query_step(self) -> PrepareQueries:

@@ -12,9 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.columns import Column, as_texts, concat, null_column, replace_rows, string_column, take, text_bytes
-from consumers.decode.entries import Decoded, Entries
-from consumers.decode.joined import joined_columns, joined_labels
+from consumers.columns import Column, as_texts, null_column, replace_rows, string_column, take, text_bytes
+from consumers.decode.entries import Decoded
 from worker.indexing.event_rules import EventRule, event_rule, is_blank_letter, letters_of
 from worker.indexing.record_columns import RecordColumns
 from worker.indexing.record_pieces import JoinedPieces, PieceBounds, find_partial, join_pieces
@@ -196,20 +195,3 @@ def _joined(
     if not is_left.all():
         entries = entries.take(np.flatnonzero(is_left))
     return decoded._replace(entries=entries, empty=np.setdiff1d(decoded.empty, covered))
-
-
-def joined_parts(parts: Sequence[tuple[Entries, NDArray[np.int64]]]) -> Entries:
-    """Return entries of several sources, each with the rows that theirs are now, in the order of the rows."""
-    several = [entries._replace(row=rows) for entries, rows in parts]
-    together = Entries(
-        row=np.concatenate([one.row for one in several]),
-        sub=np.concatenate([one.sub for one in several]),
-        text=concat([one.text for one in several]),
-        time_ms=np.concatenate([one.time_ms for one in several]),
-        service=joined_labels([one.service for one in several]),
-        level=joined_labels([one.level for one in several]),
-        fields=concat([one.fields for one in several]),
-        trace=joined_columns([one.trace for one in several], [one.size for one in several]),
-        template=joined_columns([one.template for one in several], [one.size for one in several]),
-    )
-    return together.take(np.argsort(together.row, kind="stable"))

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from consumers.assignment import PartitionLedger, Receipt
 from consumers.decode.entries import Decoded, Entries
+from consumers.decode.joined import join_entries
 from consumers.ledger import Ledger
 from consumers.record import Records, join_records
-from worker.indexing.events import EventJoiner, joined_parts
+from worker.indexing.events import EventJoiner
 from worker.indexing.record_columns import RecordColumns
 from worker.indexing.record_groups import Group
 from worker.indexing.topic_readers import RuleTally
@@ -51,9 +52,13 @@ class OpenEvents:
         """Return where the open event of each assignment begins."""
         return {assignment: int(one.receipt.records.offset[0]) for assignment, one in self._open.items()}
 
-    def drop_revoked(self) -> None:
-        """Drop the records of assignments that have ended: their new owners read them again."""
-        for assignment in [one for one in self._open if not one.alive]:
+    def assignments(self) -> Collection[PartitionLedger]:
+        """Return the assignments that have an open event (AssignmentPlace)."""
+        return self._open.keys()
+
+    def drop(self, gone: Collection[PartitionLedger]) -> None:
+        """Drop the open events of these assignments: their new owners read the records again (WaitingPlace)."""
+        for assignment in self._open.keys() & gone:
             assignment.drop(self._open.pop(assignment).receipt.arrival, "revoked")
 
     def join(self, group: Group, decoded: Decoded, joiner: EventJoiner) -> tuple[Group, Decoded]:
@@ -114,11 +119,11 @@ def _put_before(group: Group, after: Group, decoded: Decoded, before: Mapping[Pa
     for own, own_after in zip(group.assignments, after.assignments, strict=True):
         shift[own.begin : own.end] = own_after.end - own.end
         if (one := before.get(own.assignment)) is not None:
-            parts.append((one.entries, one.entries.row + own_after.begin))
+            parts.append(one.entries._replace(row=one.entries.row + own_after.begin))
             empty.append(one.empty + own_after.begin)
     entries = decoded.entries
     return Decoded(
-        joined_parts([*parts, (entries, entries.row + shift[entries.row])]),
+        join_entries([*parts, entries._replace(row=entries.row + shift[entries.row])]),
         np.sort(np.concatenate([*empty, decoded.empty + shift[decoded.empty]])),
         [(row + int(shift[row]), rejection) for row, rejection in decoded.rejected],
     )

@@ -20,6 +20,7 @@ from consumers.decode.kafka_times import bounded_times
 from consumers.ledger import Ledger
 from consumers.rejection import Rejection
 from consumers.text.redact import Redactor
+from consumers.waiting_place import AssignmentPlace, drop_ended
 from sinks.block import Lines
 from sinks.lines import empty_records, lines_between, take_lines
 from worker.embedding.cache.levels import Levels
@@ -32,7 +33,7 @@ from worker.indexing.pieces import lines_of_pieces, split_entries
 from worker.indexing.record_groups import Group, groups_of, parts_of
 from worker.indexing.record_outcomes import RecordOutcomes, emptied_records, let_follow, overlong_records, rows_by_assignment
 from worker.indexing.resume import Resume
-from worker.indexing.sampling import SampledSeconds, Sampler, without_texts
+from worker.indexing.sampling import Sampler, Sampling, without_texts
 from worker.indexing.schema_wait import SchemaWait
 from worker.indexing.topic_readers import RuleTally, TopicReader
 from worker.messages import EmbeddedTemplate, EncodedTemplate, LineBatch, StoreItem
@@ -122,16 +123,18 @@ class Prepare:
         self._fail_point = fail_point
         self._outcomes = RecordOutcomes(undecodable, rule_tally)
         self._open_events = OpenEvents(ledger, rule_tally)
-        self._sampled: dict[PartitionLedger, SampledSeconds] = {}
+        self._sampling = Sampling()
+        self.places: tuple[AssignmentPlace, ...] = (self._open_events, resume, self._sampling, *((schema_wait,) if schema_wait else ()))
+        """Where this step lets records wait, or keeps something of their assignments."""
 
     def step(self, receipts: Sequence[Receipt]) -> None:
         """Work the records of several receipts, in groups that bound the decoded bytes. Raises LimitReached.
 
         Those whose schemas are not known yet wait, and come back with a later step: an empty list when nothing else has come.
         """
+        drop_ended(self.places)
         if self._schema_wait is not None:
             receipts = self._schema_wait.admit(receipts)
-        self._open_events.drop_revoked()
         if not self._resume.look_back(receipts, self._open_events.first_offsets()):
             return
         for group in groups_of(receipts, kind_of=self._reader_of):
@@ -177,7 +180,7 @@ class Prepare:
         """Drop the records of dead assignments unread, and those of theirs that are held; return the others."""
         revoked = [own for own in group.assignments if not own.assignment.alive]
         if revoked:  # a held record that stays open keeps those behind it, and so their room, for ever
-            self._open_events.drop_revoked()
+            drop_ended(self.places)
         for assignment, begin, end in revoked:
             assignment.drop(group.arrival[begin:end], "revoked")
         return group.without({own.assignment for own in revoked}) if revoked else group
@@ -227,14 +230,12 @@ class Prepare:
     def _sample(self, group: Group, entries: Entries, sampler: Sampler) -> NDArray[np.bool_]:
         """Return which entries lose text and fields, because there are many such ones at their time: bool[n]."""
         chosen = np.zeros(entries.size, np.bool_)
-        for assignment in [one for one in self._sampled if not one.alive]:
-            del self._sampled[assignment]
         ends = np.searchsorted(entries.row, [own.end for own in group.assignments]).tolist()
         for own, first, end in zip(group.assignments, [0, *ends], ends, strict=False):
             if end > first:
                 rows = np.arange(first, end)
                 row = entries.row[rows]
-                seconds = self._sampled.setdefault(own.assignment, SampledSeconds())
+                seconds = self._sampling.seconds_of(own.assignment)
                 chosen[rows] = sampler.choose(entries.take(rows), group.offset[row], group.time_ms[row], seconds)
         return chosen
 

@@ -21,7 +21,7 @@ is stored outside of the index (it may be older or newer than the index, after a
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -180,6 +180,15 @@ class Resume:
             other |= read.hold_other(offset, leader_epoch, is_empty)
         return other
 
+    def assignments(self) -> Collection[PartitionLedger]:
+        """Return the assignments of which anything was read back (AssignmentPlace)."""
+        return self._assigned.keys()
+
+    def drop(self, gone: Collection[PartitionLedger]) -> None:
+        """Forget what was read back of these assignments (WaitingPlace)."""
+        for assignment in gone:
+            self._assigned.pop(assignment, None)
+
     def _forget_windows(self, receipts: Sequence[Receipt], waiting: Mapping[PartitionLedger, int]) -> None:
         """Forget the windows before these records: records come in the order of their offsets."""
         begins = {receipt.assignment: int(receipt.records.offset[0]) for receipt in reversed(receipts)}
@@ -208,8 +217,6 @@ class Resume:
 
     def _window_length(self, windows: int) -> int:
         """Return how long the next windows are: all that are kept hold about as many entries as the longest window has offsets."""
-        for assignment in [one for one in self._assigned if not one.alive]:
-            del self._assigned[assignment]
         kept = sum(len(read) for assigned in self._assigned.values() for read in assigned.read)
         return max((self._window_records - kept) // windows, self._window_records // _SHORTEST_SHARE, 1)
 

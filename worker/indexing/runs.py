@@ -15,7 +15,7 @@ Not taken: a run for each process (its numbers would begin again at 0 and overwr
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from random import SystemRandom
 from typing import NamedTuple
 
@@ -149,7 +149,7 @@ class Run:
         with self._lock:
             self.tail = Tail()
 
-    def drop(self) -> NDArray[np.int64]:
+    def end(self) -> NDArray[np.int64]:
         """Give up the lines that wait, because the assignment has ended; return the arrival numbers of their records."""
         with self._lock:
             self._is_dropped = True
@@ -220,12 +220,17 @@ class Runs:
         with self._changed:
             return list(self._runs.values())
 
-    def drop_ended(self) -> list[tuple[PartitionLedger, NDArray[np.int64]]]:
-        """Drop the runs whose assignments have ended; return each with the arrival numbers of its lines that were not written."""
+    def assignments(self) -> Collection[PartitionLedger]:
+        """Return the assignments that have a run (AssignmentPlace)."""
         with self._changed:
-            ended = [assignment for assignment in self._runs if not assignment.alive]
-            dropped = [(assignment, self._runs.pop(assignment)) for assignment in ended]
-        return [(assignment, run.drop()) for assignment, run in dropped]
+            return list(self._runs)
+
+    def drop(self, gone: Collection[PartitionLedger]) -> None:
+        """Drop the runs of these assignments; records of lines that were not written settle, which moves no offset (WaitingPlace)."""
+        with self._changed:
+            dropped = [(assignment, self._runs.pop(assignment)) for assignment in gone if assignment in self._runs]
+        for assignment, run in dropped:
+            assignment.settle(run.end())
 
     def writes_begin(self, place: BlockPlace, writes: int = 1) -> None:
         """Note that writes to a partition are under way."""

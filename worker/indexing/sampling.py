@@ -7,11 +7,12 @@ now (`worker.indexing.stored_entries`), and one that is stored with its text sta
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from consumers.assignment import PartitionLedger
 from consumers.columns import null_column, replace_rows
 from consumers.decode.entries import Entries
 from sinks.block import Lines
@@ -49,6 +50,29 @@ class SampledSeconds:
         for one in list(met_before)[: max(len(met_before) - _MOST_SECONDS, 0)]:
             del met_before[one]
         return ranks
+
+
+class Sampling:
+    """The seconds that the rules have met of each assignment.
+
+    Thread: one, prepare's.
+    """
+
+    def __init__(self) -> None:
+        self._seconds: dict[PartitionLedger, SampledSeconds] = {}
+
+    def seconds_of(self, assignment: PartitionLedger) -> SampledSeconds:
+        """Return the seconds of an assignment, for `Sampler.choose` to go on with."""
+        return self._seconds.setdefault(assignment, SampledSeconds())
+
+    def assignments(self) -> Collection[PartitionLedger]:
+        """Return the assignments that entries were met of (AssignmentPlace)."""
+        return self._seconds.keys()
+
+    def drop(self, gone: Collection[PartitionLedger]) -> None:
+        """Forget these assignments (WaitingPlace)."""
+        for assignment in gone:
+            self._seconds.pop(assignment, None)
 
 
 class Sampler:

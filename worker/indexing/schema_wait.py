@@ -7,8 +7,8 @@ Theory of operation
    order within a partition holds. Other partitions go on.
 2. `worker.indexing.schema_lookup` asks the registry, and wakes prepare after each answer; prepare takes an empty list from its lane and
    hands it to `admit`, which returns what has become ready.
-3. What waits is open: the ledger's cap bounds it, and nothing of it is committed. A receipt of a dead assignment is returned at once, for
-   prepare drops it. While the service drains, prepare goes on until nothing waits or the time is up; what is left is read again.
+3. What waits is open: the ledger's cap bounds it, and nothing of it is committed. While the service drains, prepare goes on until nothing
+   waits or the time is up; what is left is read again.
 4. The schemas of what was returned last, and of the first receipt of each assignment that waits, are kept: a list of schemas that is longer
    than their memory becomes ready all the same.
 5. Whoever writes records may name any number of schemas that are not there. So each assignment asks for few at a time, and those of the
@@ -21,7 +21,7 @@ away.
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -68,6 +68,16 @@ class SchemaWait:
         """Whether nothing waits."""
         return not self._waiting
 
+    def assignments(self) -> Collection[PartitionLedger]:
+        """Return the assignments of which receipts wait (AssignmentPlace)."""
+        return self._waiting.keys()
+
+    def drop(self, gone: Collection[PartitionLedger]) -> None:
+        """Drop the records of these assignments that wait: their new owners read them again (WaitingPlace)."""
+        for assignment in self._waiting.keys() & gone:
+            for waiting in self._waiting.pop(assignment):
+                assignment.drop(waiting.receipt.arrival, "revoked")
+
     def admit(self, receipts: Sequence[Receipt]) -> list[Receipt]:
         """Take receipts in; return those, of now and of before, whose records can be read."""
         now_s = self._clock()
@@ -100,9 +110,7 @@ class SchemaWait:
         self._lookup.wait_for_attempt(timeout_s)
 
     def _missing(self, waiting: _Waiting) -> set[SchemaKey]:
-        """Return what the first receipt of an assignment asks for now; empty if it can be read, or is of a dead assignment."""
-        if not waiting.receipt.is_alive:
-            return set()
+        """Return what the first receipt of an assignment asks for now; empty if it can be read."""
         keys = waiting.open
         while keys:
             missing = self._schemas.missing(keys[-_ASKED_AT_ONCE:], waiting.since_s)

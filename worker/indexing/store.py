@@ -21,6 +21,7 @@ import numpy as np
 from consumers.assignment import PartitionLedger
 from consumers.ledger import Ledger
 from consumers.rejection import Rejection
+from consumers.waiting_place import AssignmentPlace, drop_ended
 from sinks.block import Lines
 from sinks.build import build
 from sinks.lines import hollowed, take_lines
@@ -83,6 +84,8 @@ class Store:
         self.upkeep = Upkeep(
             sink=sink, flights=flights, runs=runs, writes=self.writes, masks_of=masks_of, date_ms=date_ms, say=say, fail_point=fail_point
         )
+        self.places: tuple[AssignmentPlace, ...] = (runs,)
+        """Where lines wait for their blocks; those that wait for a template leave when its flight ends, and are dropped by `step`."""
         self._sink = sink
         self._flights = flights
         self._ledger = ledger
@@ -133,8 +136,7 @@ class Store:
 
     def flush(self, *, is_idle: bool = False, everything: bool = False) -> None:
         """Write the blocks that are full or due, or everything that waits. `is_idle`: nothing came for a while. Raises as `step` does."""
-        for assignment, arrival in self.runs.drop_ended():
-            assignment.settle(arrival)
+        drop_ended(self.places)
         waiting = [run for run in self.runs.all() if run.waiting_lines]
         if not waiting:
             return

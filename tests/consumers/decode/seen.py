@@ -9,7 +9,6 @@ import numpy as np
 from consumers.columns import Coded
 from consumers.decode.decoder import Decoder
 from consumers.decode.entries import Decoded, Entries
-from consumers.decode.found import Found
 from consumers.decode.rules import DecodeRules
 from consumers.record import Header
 
@@ -39,23 +38,14 @@ def decode_values(
 
 
 def seen(entries: Entries) -> list[Seen]:
-    """Return entries as tuples."""
-    return _seen(entries, entries.row.tolist())
-
-
-def seen_of_found(found: Found) -> list[Seen]:
-    """Return what a reader found as tuples; times that are not said are the reader's `NO_TIME`."""
-    return _seen(found, found.place.tolist())
-
-
-def _seen(entries: Entries | Found, rows: list[int]) -> list[Seen]:
+    """Return entries as tuples; of a reader's, times that are not said are `NO_TIME`."""
     traces, templates = (
         [None] * entries.size if column is None else column.to_pylist() for column in (entries.trace, entries.template)
     )  # fmt: skip
     return [
         Seen(*one)
         for one in zip(
-            rows,
+            entries.row.tolist(),
             entries.sub.tolist(),
             entries.text.to_pylist(),
             entries.time_ms.tolist(),

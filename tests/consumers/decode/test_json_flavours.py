@@ -20,5 +20,5 @@ def test_what_loggers_usually_write_takes_the_fast_path(name: str) -> None:
     columns = JsonColumns(DecodeRules(), RoleRules(DecodeRules()))
     assert columns.form.learn([document])
     groups, others = columns.read([json.dumps(document).encode()] * 9, np.full(9, KAFKA_MS))
-    assert [places.tolist() for places, _ in groups] == [list(range(9))]
+    assert [group.row.tolist() for group in groups] == [list(range(9))]
     assert not others

@@ -26,7 +26,7 @@ def read(*values: bytes, rules: DecodeRules = DecodeRules()) -> Found:  # noqa: 
 
 def rows_of(found: Found) -> list[tuple[int, int, str]]:
     """Return (place, sub, text) of each entry."""
-    return list(zip(found.place.tolist(), found.sub.tolist(), as_texts(found.text), strict=True))
+    return list(zip(found.entries.row.tolist(), found.entries.sub.tolist(), as_texts(found.entries.text), strict=True))
 
 
 def test_a_megabyte_of_small_objects_is_refused_without_reading_all_of_it() -> None:
@@ -45,7 +45,7 @@ class Foreign:
         good = [place for place, value in enumerate(values.value) if b"refuse" not in value]
         failed = [(place, undecodable("no")) for place in range(values.size) if place not in good]
         found = read(*[b'{"msg":"foreign"}'] * len(good)) if good else read(b"")
-        return found._replace(place=np.array(good, np.int64), failed=failed)
+        return Found(found.entries._replace(row=np.array(good, np.int64)), failed)
 
 
 OTLP = b'{"resourceLogs":[]}'
@@ -91,7 +91,7 @@ def test_without_other_readers_batches_are_objects() -> None:
 
 def test_a_name_of_the_settings_that_holds_nothing_useful_is_passed_over() -> None:
     names = FieldNames(text=("n",), time=("n",), level=("n",), service=("n",))
-    found = read(b'{"n":5,"message":"a","level":"info","app":"x"}', rules=DecodeRules(names=names))
+    found = read(b'{"n":5,"message":"a","level":"info","app":"x"}', rules=DecodeRules(names=names)).entries
     assert (found.text[0].as_py(), found.service.text(0), found.level.text(0), int(found.time_ms[0])) == ("a", "x", "INFO", NO_TIME)
 
 
@@ -118,7 +118,7 @@ def test_nested_texts_are_remembered_up_to_a_bound() -> None:
     columns.form.learn([{"msg": "a", "n": {"id": 0}}])
     for start in range(0, 12_000, 3_000):
         values = [json.dumps({"msg": "a", "n": {"id": i}}).encode() for i in range(start, start + 3_000)]
-        ((_, found),), others = columns.read(values, np.zeros(3_000, np.int64))
+        (found,), others = columns.read(values, np.zeros(3_000, np.int64))
         assert not others
         assert found.fields.to_pylist() == [f'{{"n.id":{i}}}' for i in range(start, start + 3_000)]
         assert len(columns._nested["n"]) <= 4_096  # noqa: SLF001 - the bound cannot be seen from outside
@@ -127,5 +127,5 @@ def test_nested_texts_are_remembered_up_to_a_bound() -> None:
 def test_many_different_keys_are_bounded_and_all_read() -> None:
     reader = JsonReader(DecodeRules(max_other_fields=1))
     for start in range(0, 2_000, 200):
-        found = reader.read(values_of(*(json.dumps({"msg": "a", f"k{i}": i}).encode() for i in range(start, start + 200))))
+        found = reader.read(values_of(*(json.dumps({"msg": "a", f"k{i}": i}).encode() for i in range(start, start + 200)))).entries
         assert found.fields.to_pylist() == [f'{{"k{i}":{i}}}' for i in range(start, start + 200)]

@@ -35,7 +35,7 @@ def test_zone_and_year_of_the_rules_count_where_a_time_names_none() -> None:
     values = [b"<13>Oct 11 22:14:15 host app: text", b"<13>1 2003-10-11T22:14:15Z - - - - - text"]
     rules = DecodeRules(timezone=timezone(timedelta(hours=2)), year=2020)
     logged = [ms(datetime(2020, 10, 11, 20, 14, 15, tzinfo=UTC)), ms(datetime(2003, 10, 11, 22, 14, 15, tzinfo=UTC))]
-    assert read(values, rules).time_ms.tolist() == logged
+    assert read(values, rules).entries.time_ms.tolist() == logged
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_zone_and_year_of_the_rules_count_where_a_time_names_none() -> None:
     ],
 )
 def test_fields_follow_the_rules(rules: DecodeRules, fields: str) -> None:
-    assert read([b'<38>1 - host app 12 ID [a b="c"] text'], rules).fields.to_pylist() == [fields]
+    assert read([b'<38>1 - host app 12 ID [a b="c"] text'], rules).entries.fields.to_pylist() == [fields]
 
 
 WORD = st.text(alphabet="abcXYZ019-_.", min_size=1, max_size=8).filter(lambda word: word != "-")
@@ -82,7 +82,7 @@ def test_what_was_written_as_rfc_5424_comes_back(  # noqa: PLR0913 - the fields 
     value = head.encode() + b"\xef\xbb\xbf" * bom + text.encode()
     if not text.strip("\r\n") and not bom:
         text = ""  # of a message without text not even line ends are left
-    found = read([value], DecodeRules(max_other_fields=1_000))
+    found = read([value], DecodeRules(max_other_fields=1_000)).entries
     assert as_texts(found.text) == [text.removeprefix(" ")]
     assert found.time_ms[0] == (NO_TIME if time is None else ms(time))
     assert (found.service.text(0), found.level.text(0)) == (app or "", LEVELS[priority % 8])
@@ -108,7 +108,7 @@ def test_what_was_written_as_rfc_3164_comes_back(
     stamp = time.isoformat(timespec="microseconds") if is_iso else f"{time:%b} {time.day:2} {time:%H:%M:%S}"
     number = "" if process is None else f"[{process}]"
     value = f"<{priority}>{stamp} {host} {tag}{'(pam)' if module else ''}{number}: {text}"
-    found = read([value.encode()], DecodeRules(year=time.year))
+    found = read([value.encode()], DecodeRules(year=time.year)).entries
     assert as_texts(found.text) == [text]
     assert found.time_ms[0] == ms(time if is_iso else time.replace(microsecond=0))
     assert (found.service.text(0), found.level.text(0)) == (tag, LEVELS[priority % 8])

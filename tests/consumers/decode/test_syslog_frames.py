@@ -35,8 +35,8 @@ def read(values: list[bytes], rules: DecodeRules = DecodeRules()) -> Found:  # n
 def test_several_messages_in_a_value_are_several_entries(value: bytes, messages: list[bytes] | None) -> None:
     assert split_messages(value) == messages
     if messages is not None:
-        found = read([b"<13>x", value, b"<13>y"])
-        assert found.place.tolist() == [0, *[1] * len(messages), 2]
+        found = read([b"<13>x", value, b"<13>y"]).entries
+        assert found.row.tolist() == [0, *[1] * len(messages), 2]
         assert found.sub.tolist() == [0, *range(len(messages)), 0]
 
 
@@ -44,7 +44,7 @@ def test_each_message_takes_its_year_from_the_time_of_its_own_record() -> None:
     message = b"<13>Mar  1 00:00:00 host app: text"
     values = [message + b"\n" + message, message]
     kafka_ms = np.array([1_712_000_000_000, 1_743_500_000_000])  # April of 2024 and of 2025
-    found = SyslogReader(DecodeRules(), DecodeTally()).read(Values(values, byte_column(values), kafka_ms))
+    found = SyslogReader(DecodeRules(), DecodeTally()).read(Values(values, byte_column(values), kafka_ms)).entries
     assert found.time_ms.tolist() == [1_709_251_200_000, 1_709_251_200_000, 1_740_787_200_000]
 
 

@@ -60,7 +60,7 @@ class OneByOne:
             places.discard(partition)
         for known in (self._next, self._committed, self.reached):
             known.pop(partition, None)
-        self.leader_epochs.end_assignment([partition])
+        self.leader_epochs.drop([partition])
 
     def take_turn(self, messages: list[Spec], positions: dict[Partition, Position] | None) -> None:
         lacking = {m.partition for m in messages if self._lacks_position(m.partition) and m.error in ("", "_PARTITION_EOF")}

@@ -170,7 +170,7 @@ def test_that_a_commit_has_to_wait_for_an_id_is_not_worth_a_line(broker: Broker,
 def test_a_new_assignment_asks_anew_and_an_old_answer_does_not_count(broker: Broker, epochs: TopicEpochs) -> None:
     epochs.begin_assignment([LOGS], NOW_S)
     epochs.refresh_epochs({}, NOW_S)
-    epochs.end_assignment([LOGS])
+    epochs.drop([LOGS])
     epochs.begin_assignment([LOGS], NOW_S + 1)
     broker.answer("logs", 1)
     epochs.refresh_epochs({}, NOW_S + 1)

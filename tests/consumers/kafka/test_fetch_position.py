@@ -37,6 +37,6 @@ def test_with_its_assignment_a_course_ends() -> None:
     position = FetchPosition()
     position.start_at(LOGS, 40)
     position.schedule_refetch(LOGS, 0.0)
-    position.end_assignment([LOGS])
+    position.drop([LOGS])
     assert position.next_offset(LOGS) is None
     assert position.due_refetches(99.0) == []

@@ -41,5 +41,5 @@ def test_a_start_elsewhere_forgets_what_was_read_and_knows_what_it_was_told(epoc
 
 def test_an_assignment_that_ends_takes_its_epochs_with_it(epochs: LeaderEpochs) -> None:
     epochs.note_records(OTHER, 0, 0, 2)
-    epochs.end_assignment([LOGS])
+    epochs.drop([LOGS])
     assert (epochs.before(LOGS, 4), epochs.before(OTHER, 1)) == (None, 2)

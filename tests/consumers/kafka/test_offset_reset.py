@@ -192,7 +192,7 @@ def test_what_is_not_ours_any_more_is_not_resumed() -> None:
     stopped = Stopped(expired="earliest")
     stopped.stand(LOGS, 5, PartitionState(5, 7, 9))
     stopped.stand(OTHER, 5, PartitionState(5, 7, 9))
-    stopped.reset.end_assignment([LOGS])
+    stopped.reset.drop([LOGS])
     stopped.resume()
     assert stopped.resumed == [(OTHER, 7, True)]
     assert stopped.reset.expired_records == {"logs": 2}

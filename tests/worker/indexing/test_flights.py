@@ -34,32 +34,10 @@ def landing(template: str, *, tokens: int = 5, source: Source = "engine") -> Com
     return Completed(template_id(template), tokens, source)
 
 
-def test_the_first_of_a_template_begins_its_flight_and_the_others_wait_in_it(flights: Flights, batches: LineBatches) -> None:
-    assert flights.join([batches("aba")]) == ([], [A, B], [], ["logs", "logs"])
-    assert flights.join([batches("a")]) == ([], [], [], [])
-    assert numbers_of(*flights.land([landing("a")])) == [0, 2, 3]
-    assert numbers_of(*flights.land([landing("b")])) == [1]
-
-
-def test_a_template_is_of_the_topic_whose_line_wanted_it_first(flights: Flights, batches: LineBatches) -> None:
-    joined = flights.join([batches("a"), batches("ab", OTHER), batches("bc")])
-    assert (joined.mine, joined.topics) == ([A, B, C], ["logs", "other", "logs"])
-
-
 def test_landing_twice_hands_nothing_out_twice(flights: Flights, batches: LineBatches) -> None:
     flights.join([batches("a")])
     assert numbers_of(*flights.land([landing("a"), landing("a")])) == [0]
     assert flights.land([landing("a")]) == []
-
-
-def test_a_failed_flight_gives_back_its_lines_and_remembers_why(flights: Flights, batches: LineBatches) -> None:
-    flights.join([batches("aba")])
-    flights.join([batches("a")])
-    assert numbers_of(*flights.fail(A[0], rejection("not finite"))) == [0, 2, 3]
-    joined = flights.join([batches("aa")])
-    assert (joined.known, joined.mine) == ([], [])
-    assert [(numbers_of(batch), why) for batch, why in joined.rejected] == [([4, 5], rejection("not finite"))]
-    assert flights.fail(A[0], rejection("not finite")) == []
 
 
 def test_rejected_lines_are_rejected_one_by_one() -> None:

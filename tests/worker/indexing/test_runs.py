@@ -15,7 +15,7 @@ from sinks.line import Line
 from sinks.lines import lines_of
 from tests.consumers.records import Letters
 from tests.world import MASKS, line
-from worker.indexing.runs import Run, Runs
+from worker.indexing.runs import Run
 
 PLACE = BlockPlace("logs", "e1", 0)
 FLUSH_S = 0.5
@@ -133,24 +133,10 @@ def test_a_run_that_is_dropped_gives_back_what_waits_and_takes_nothing_more(run:
     run.add(columns(range(150)), arrivals(0, 150), 1.0)
     run.take(1.0, flush_s=FLUSH_S, everything=False)
     run.add(lines_of([line(150, chunk=chunk, chunks=2, cut=1) for chunk in (0, 1)]), np.array([150, 150]), 1.1)
-    assert sorted(run.drop().tolist()) == [*range(100, 151), 150]
+    assert sorted(run.end().tolist()) == [*range(100, 151), 150]
     assert run.waiting_lines == 0
     assert not run.add(columns(range(3)), arrivals(0, 3), 1.2)
-    assert run.drop().tolist() == []
-
-
-def test_the_runs_of_assignments_that_ended_are_dropped_and_others_stay() -> None:
-    runs = Runs(clock=lambda: 1.0, wall_ms=lambda: 1.0)
-    (ledger, ended), (_, other) = assigned(), assigned()
-    for assignment in (ended, other):
-        runs.begin(assignment, PLACE, "").add(columns(range(3)), arrivals(5, 3), 1.0)
-    assert runs.drop_ended() == []
-    ledger.revoke([Partition("logs", 0)])
-    ((assignment, arrival),) = runs.drop_ended()
-    assert assignment is ended
-    assert arrival.tolist() == [5, 6, 7]
-    assert [run.assignment for run in runs.all()] == [other]
-    assert runs.of(ended) is None
+    assert run.end().tolist() == []
 
 
 def test_lines_of_different_times_wait_side_by_side_and_all_come_out() -> None:

@@ -10,6 +10,7 @@ from consumers.ledger import Ledger
 from consumers.record import Header, Partition, Record, records_of
 from consumers.registry import RegistryAway, SchemaNotFound
 from consumers.schema import FetchedSchema, SchemaKey
+from consumers.waiting_place import drop_ended
 from tests.worker.letters import Letters
 from worker.indexing.schema_lookup import UNKNOWN_S, SchemaLookup
 from worker.indexing.schema_wait import SchemaWait
@@ -110,12 +111,12 @@ def test_an_unknown_schema_lets_its_records_go_and_is_asked_for_again_after_a_mi
     assert scene.registry.asked == [9, 9]
 
 
-def test_receipts_of_a_revoked_partition_come_back_at_once_and_want_nothing() -> None:
+def test_receipts_of_a_revoked_partition_want_nothing_once_they_are_dropped() -> None:
     scene = Scene()
-    first, second = scene.receipt(1), scene.receipt(0)
-    scene.wait.admit([first, second])
+    scene.wait.admit([scene.receipt(1), scene.receipt(0)])
     scene.ledger.revoke([LOGS_0])
-    assert scene.wait.admit([]) == [first, second]
+    drop_ended([scene.wait])
+    assert scene.wait.admit([]) == []
     assert not scene.lookup.wanted
 
 

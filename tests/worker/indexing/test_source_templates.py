@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from consumers.columns import null_column, string_column
+from consumers.decode.joined import join_entries
 from consumers.text.mask import Masker
 from consumers.text.redact import Redactor
 from sinks.line import PIECE_BYTES
@@ -17,7 +18,7 @@ from tests.consumers.decode.seen import decode_values, seen
 from tests.worker.indexing.test_pieces import KAFKA_TIMES, OFFSETS, PLACE, Entry, chunker_of, entries_of
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
-from worker.indexing.events import EventJoiner, joined_parts
+from worker.indexing.events import EventJoiner
 from worker.indexing.pieces import lines_of_pieces, split_entries
 from worker.indexing.record_columns import RecordColumns
 from worker.indexing.topic_readers import TopicReader, new_topic_readers
@@ -134,10 +135,10 @@ def test_a_joined_event_has_the_template_of_its_first_record() -> None:
 def test_templates_stay_with_their_entries_when_others_are_put_before_them() -> None:
     first = entries_of(Entry("a", 0), Entry("b", 1))._replace(template=string_column([None, "of b"]))
     other = entries_of(Entry("c", 0))
-    joined = joined_parts([(other, np.array([2])), (first, np.array([0, 3]))])
+    joined = join_entries([other._replace(row=np.array([2])), first._replace(row=np.array([0, 3]))])
     assert joined.text.to_pylist() == ["a", "c", "b"]
     assert joined.template is not None
     assert joined.template.to_pylist() == [None, None, "of b"]
     assert [entry.template for entry in seen(joined.take(np.array([2, 0])))] == ["of b", None]
-    assert joined_parts([(other, np.array([0])), (other._replace(template=null_column(1)), np.array([1]))]).template is not None
-    assert joined_parts([(other, np.array([0])), (other, np.array([1]))]).template is None
+    assert join_entries([other, other._replace(template=null_column(1))]).template is not None
+    assert join_entries([other, other]).template is None
