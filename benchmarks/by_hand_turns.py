@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.race import Wrong
+
 Rows = Sequence[tuple[str, NDArray[np.float32]]]
 """The text and the vector, float32[dim], of each row of an index; a text may have several."""
 _TEXTS, _VECTORS = "texts.json", "vectors.npy"
@@ -31,7 +33,7 @@ _ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
 """The last line of a traceback; libraries may say more while they end."""
 
 
-class SideFailed(Exception):
+class SideFailed(Wrong):
     """A side could not be opened or has failed; the message is its reason."""
 
 

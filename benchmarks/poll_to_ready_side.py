@@ -7,24 +7,21 @@ figures. So several can begin together.
 import json
 import sys
 import time
-import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from benchmarks.null_sink import NullSink
-from benchmarks.own_pipeline import running_pipeline
-from benchmarks.safety_sides import Moment, Watched, made_up_model
-from consumers.kafka.settings import KafkaSourceSettings, client_properties
+from benchmarks.own_pipeline import running_pipeline, source_settings
+from benchmarks.safety_sides import made_up_model
+from consumers.kafka.settings import client_properties
 from consumers.kafka.source import consumer_of
-from consumers.kafka.subscription import Subscription
 from sinks.block import Block
 from worker.settings.settings import load_settings
 
 _POLLED = 2_000
 """Messages that the bare loop asks for at once."""
 _LOOK_S = 0.02
-_WAIT_S = 300.0
 
 
 class Plan(NamedTuple):
@@ -60,28 +57,17 @@ def measure_ready(plan: Plan) -> dict[str, Any]:
     settings = load_settings(None, {"kafka": {"bootstrap_servers": plan.bootstrap_servers}})
     sink = YearSink()
     with running_pipeline(settings, made_up_model(settings), sink) as running:
-        ledger = running.pipeline.log_ledger
-
-        def read(topic: str, until: int) -> tuple[Watched, Moment]:
-            group = f"bench-{uuid.uuid4().hex[:8]}"
-            kafka = KafkaSourceSettings(bootstrap_servers=plan.bootstrap_servers, group=group)
-            source = Watched(kafka, Subscription(names=(topic,)), commits=True)
-            with running.polling(source, commit_interval_s=settings.kafka.commit_interval_s):
-                until_s = time.monotonic() + _WAIT_S
-                while ledger.tally["indexed"] < until and not running.crash.wait(_LOOK_S) and time.monotonic() < until_s:
-                    pass
-                ended = Moment.now()
-            return source, ended
-
-        read(plan.warm_topic, plan.warm_records)
+        with running.reading(settings, plan.warm_topic):
+            running.await_indexed(plan.warm_records, look_s=_LOOK_S)
         warm_blocks = sink.blocks
         sink.years.clear()
         busy = {name: meter.seconds for name, meter in running.pipeline.busy.items()}
         _await_start()
-        source, ended = read(plan.topic, plan.warm_records + plan.records)
-        indexed = ledger.tally["indexed"] - plan.warm_records
+        with running.reading(settings, plan.topic) as source:
+            ended = running.await_indexed(plan.warm_records + plan.records, look_s=_LOOK_S)
+        indexed = running.pipeline.log_ledger.tally["indexed"] - plan.warm_records
     if indexed != plan.records or source.began is None:
-        raise SystemExit(f"{indexed} of {plan.records} records are settled ({running.errors or 'time is up'}): no figure")
+        raise SystemExit(f"{indexed} of {plan.records} records are settled: no figure")
     stages = {name: running.pipeline.busy[name].seconds - before for name, before in busy.items()}
     return {
         "wall_s": ended.wall_s - source.began.wall_s,
@@ -95,7 +81,7 @@ def measure_ready(plan: Plan) -> dict[str, Any]:
 
 def measure_bare(plan: Plan) -> dict[str, Any]:
     """Read the topic, look at what every record holds, and do nothing with it."""
-    settings = KafkaSourceSettings(bootstrap_servers=plan.bootstrap_servers, group=f"bench-{uuid.uuid4().hex[:8]}")
+    settings = source_settings(load_settings(None, {"kafka": {"bootstrap_servers": plan.bootstrap_servers}}))
     consumer = consumer_of({**client_properties(settings), "auto.offset.reset": "earliest", "enable.partition.eof": False})
     _await_start()
     began_cpu_s, began_s, read = time.process_time(), 0.0, 0

@@ -17,8 +17,6 @@ from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
 from worker.asking.question import MAX_DEADLINE_MS
 
-FETCH_WAIT_MS = 10
-"""The embedded broker does not wake a reader that waits for records; it looks again after this time."""
 DEADLINE_MS = MAX_DEADLINE_MS
 """The longest that a query may have. A question behind a flood that waits longer counts with this time, a lower bound."""
 K = 10
@@ -80,7 +78,7 @@ class Asking:
                 "bootstrap.servers": topics.bootstrap_servers,
                 "group.id": "query-latency",
                 "enable.auto.commit": False,
-                "fetch.wait.max.ms": FETCH_WAIT_MS,
+                "fetch.wait.max.ms": 10,  # as in `own_service.broker_tables`
             }
         )
         found = self._consumer.list_topics(topics.replies, timeout=_READY_S).topics[topics.replies].partitions

@@ -1,6 +1,6 @@
 """The differences between the two sides of `benchmarks.safety`, their instrumentation, and an engine that is not the bottleneck.
 
-Called by `benchmarks.safety_run`. Unsafe is a source whose client commits by itself what it has delivered, and a sink that does not say
+Unsafe is a source whose client commits by itself what it has delivered, and a sink that does not say
 what is stored already; all else is the worker's own on both sides.
 """
 

@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.race import LeftOut
+
 Vectors = NDArray[np.float32]
 EmbedTexts = Callable[[list[str]], Vectors]
 """Text in, float32[n, dim] out; row i belongs to text i."""
@@ -28,10 +30,6 @@ EmbedTexts = Callable[[list[str]], Vectors]
 LOAD_S = 300.0
 TURN_S = 600.0
 END_S = 20.0
-
-
-class LeftOut(Exception):
-    """The rival is not installed or has failed; the message is the reason that the report gives."""
 
 
 class Turn(NamedTuple):
