@@ -199,16 +199,14 @@ def opened_sides(scratch: Path, trial: Sequence[str], *, quick: bool) -> Iterato
 
     Of the engines stays the one that is fastest with the lines of the trial.
     """
-    trial_file = scratch / "trial.txt"
-    trial_file.write_text("\n".join(trial), encoding="utf-8")
     with ExitStack() as stack:
 
-        def start(name: str, *command: str) -> Side:
-            side = Side(name, command, scratch / f"{name}.log")
+        def start(name: str, opener: str, *arguments: Any) -> Side:  # noqa: ANN401 - those of the opener
+            side = Side(name, f"benchmarks.{opener}", arguments, scratch / f"{name}.log")
             stack.callback(side.close)
             return side
 
-        ours = start("ours", "benchmarks.by_hand_ours")
+        ours = start("ours", "by_hand_ours:open_ours")
         # llama.cpp's format is none that vLLM knows.
         number_format = ours.ready["number_format"] if ours.ready["engine"] == "vllm" else "auto"
         batched, absent = dict[str, Side](), dict[str, str]()
@@ -219,14 +217,13 @@ def opened_sides(scratch: Path, trial: Sequence[str], *, quick: bool) -> Iterato
             elif quick and engine == "onnx":
                 absent[engine] = "not tried with --quick: its export takes half a minute"
             else:
-                formats = [number_format] if engine == "llm" else []
-                batched[engine] = start(f"batched-{engine}", "benchmarks.batched", engine, str(trial_file), *formats)
+                batched[engine] = start(f"batched-{engine}", "batched:open_batched", engine, list(trial), number_format)
         fastest = min(batched, key=lambda engine: batched[engine].ready["trial_s"])
         for engine, side in batched.items():
             if engine not in ("sentence", fastest):
                 side.close()
         trial_s = {engine: side.ready["trial_s"] for engine, side in batched.items()}
-        yield Sides(ours, start("naive", "benchmarks.naive"), batched[fastest], batched["sentence"], fastest, trial_s, absent)
+        yield Sides(ours, start("naive", "naive:open_naive"), batched[fastest], batched["sentence"], fastest, trial_s, absent)
 
 
 def compare(files: Sequence[str], sizes: Sizes, rounds: int, *, quick: bool) -> Figures:

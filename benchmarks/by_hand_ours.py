@@ -1,7 +1,5 @@
 """vectail's side of `benchmarks.by_hand`: the whole service in this process, with its defaults, a turn at a time.
 
-    python -m benchmarks.by_hand_ours
-
 The model is loaded once; index, group and service are new in every turn. What must be warm is indexed by a service before the timed one, so
 the timed one begins as after a restart: it knows no template yet, and finds their vectors in Redis and in the index. Of a record in JSON
 the whole line is embedded, as by the others (`format = "text"`), not only the message.
@@ -16,10 +14,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.by_hand_turns import Plan, Turn, keep_vectors, serve
+from benchmarks.by_hand_turns import Plan, Turn, keep_vectors
 from benchmarks.own_pipeline import say_nothing
 from benchmarks.own_service import KeptEngine, in_background
 from benchmarks.own_stage import bare_loop, encoded_templates
+from benchmarks.rivals.own_process import Opened
 from sinks.milvus.settings import MilvusSettings
 from sinks.milvus.sink import MilvusSink
 from sinks.reading.counting import CountQuery
@@ -148,13 +147,9 @@ def bare_seconds(model: LoadedModel, texts: Sequence[str]) -> float:
         return time.perf_counter() - began_s
 
 
-def main() -> None:
-    """Load the model and index what is asked for."""
+def open_ours() -> Opened:
+    """Load the model."""
     loaded = load_or_fail(load_settings(None))
     number_format = str(getattr(loaded.engine, "number_format", "float16 weights"))
     model = replace(loaded, engine=KeptEngine(loaded.engine))
-    serve({"engine": loaded.engine.name, "number_format": number_format}, partial(index, model))
-
-
-if __name__ == "__main__":
-    main()
+    return Opened({"engine": loaded.engine.name, "number_format": number_format}, partial(index, model))

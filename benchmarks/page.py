@@ -14,14 +14,11 @@ in every interval. Streams are read all the time. What they cost is the share by
 turns, in the same worker.
 """
 
-import json
-import subprocess
-import sys
 import tempfile
 import time
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -32,11 +29,12 @@ from urllib.parse import quote
 from benchmarks.copies import copied
 from benchmarks.own_service import fed
 from benchmarks.page_browser import OpenBrowser, chromium, first_paint_s, requests_of, seen_s
-from benchmarks.page_clients import READY, TIMEOUT_S, Sent
+from benchmarks.page_clients import Sent
 from benchmarks.page_index import fill_for_page, synthetic
 from benchmarks.page_worker import Running, opened
 from benchmarks.program import Figures, option, program
 from benchmarks.race import Wrong, race, ratios
+from benchmarks.rivals.own_process import OwnProcess
 from producers.log_feed import EXAMPLE_QUERIES
 
 HIT, TEMPLATE = "#view li.hit", "#view [aria-label='Templates'] > li"
@@ -48,7 +46,6 @@ _TEMPLATE_ADDRESSES = ("?tab=templates", "?tab=templates&since=15m", "?tab=templ
 _FED = 32_000
 """Different lines that are fed, again and again with other digits."""
 _FLOW_S, _LOOK_S = 120.0, 0.1
-_STOP_S = TIMEOUT_S + 10
 
 
 class Plan(NamedTuple):
@@ -130,9 +127,10 @@ def _cost(running: Running, pages: Sequence[Sequence[Sent]], plan: Plan) -> dict
     told: list[dict[str, Any]] = []
 
     def with_pages() -> float:
-        with _clients(running.url, pages, plan.interval_s) as became:
+        asked = [running.url, pages, plan.interval_s, STREAM]
+        with closing(OwnProcess("benchmarks.page_clients:open_pages", asked, log=running.folder / "clients.log")) as clients:
             speed = _lines_per_s(running, plan.interval_s)
-        told.append(became)
+            told.append(clients.ask("end"))
         return speed
 
     speeds = race({"with": with_pages, "without": lambda: _lines_per_s(running, plan.interval_s)}, plan.turns)
@@ -164,20 +162,6 @@ def _lines_per_s(running: Running, seconds: float) -> float:
     if speed <= 0:
         raise Wrong("nothing is indexed")
     return speed
-
-
-@contextmanager
-def _clients(url: str, pages: Sequence[Sequence[Sent]], period_s: float) -> Iterator[dict[str, Any]]:
-    """Let clients be these pages; what it yields says at the end what became of their requests."""
-    told: dict[str, Any] = {}
-    plan = {"url": url, "pages": pages, "period_s": period_s, "stream": STREAM}
-    command = [sys.executable, "-m", "benchmarks.page_clients", json.dumps(plan)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - ours
-        if process.stdout is None or process.stdout.readline().strip() != READY:
-            raise Wrong("the clients did not start")
-        yield told
-        printed, _ = process.communicate(timeout=_STOP_S)
-    told |= json.loads(printed)
 
 
 def measure(chosen: Namespace) -> Figures:

@@ -27,6 +27,7 @@ class Running(NamedTuple):
     url: str
     service: Service
     settings: Settings
+    folder: Path
 
     @property
     def lines(self) -> int:
@@ -47,5 +48,5 @@ def opened(folder: Path, fill_index: FillIndex) -> Iterator[Running]:
         http = listen(settings.http)
         service = open_service(settings, model, say=say_nothing, http=http)
         with in_background(service) as background:
-            yield Running(http.url, service, settings)
+            yield Running(http.url, service, settings, folder)
             background.check()

@@ -12,11 +12,10 @@ by line in turn, on one partition; what counts there is how many lines a block h
 every record. All sides take turns; a ratio is taken within a round, then the median.
 """
 
-import json
-import subprocess
-import sys
+import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -30,6 +29,7 @@ from benchmarks.own_servers import some_kafka
 from benchmarks.poll_to_ready_side import Plan
 from benchmarks.program import ANOTHER_ROUNDS, FILES, KAFKA, Figures, option, program
 from benchmarks.race import Wrong, race, ratios
+from benchmarks.rivals.own_process import OwnProcess
 from benchmarks.send import send
 from consumers.text.mask import Masker
 from worker.runtime.kafka_admin import KafkaAdmin
@@ -107,33 +107,15 @@ def fill(bootstrap_servers: str, texts: Sequence[str], lines: int) -> int:
 
 
 def run_sides(plans: Sequence[Plan]) -> list[dict[str, Any]]:
-    """Run a process for each plan; all begin together."""
-    programs = [
-        subprocess.Popen(  # noqa: S603 - ours
-            [sys.executable, "-m", "benchmarks.poll_to_ready_side", json.dumps(plan._asdict())],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=Path(__file__).parents[1],
-        )
-        for plan in plans
-    ]
-    try:
-        for program in programs:
-            assert program.stdout  # noqa: S101 - asked for above
-            if program.stdout.readline().strip() != "ready":
-                raise SystemExit("a process did not begin; what it says is above")
-        for program in programs:
-            assert program.stdin  # noqa: S101
-            program.stdin.write("go\n")
-            program.stdin.flush()
-        printed = [program.communicate()[0] for program in programs]
-    finally:
-        for program in programs:
-            program.kill()
-    if any(program.returncode for program in programs):
-        raise SystemExit("a process failed; what it says is above")
-    return [json.loads(one) for one in printed]
+    """Run a process for each plan; all begin together. Raises Wrong."""
+    with ExitStack() as stack:
+        scratch, sides = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vectail-bench-"))), []
+        for number, plan in enumerate(plans):
+            sides.append(OwnProcess("benchmarks.poll_to_ready_side:open_side", [plan], log=scratch / f"{number}.log"))
+            stack.callback(sides[-1].close)
+        for side in sides:
+            side.begin("go")
+        return [side.end() for side in sides]
 
 
 def race_of(bootstrap_servers: str, *, warm: int, lines: int, rounds: int) -> Measured:

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from benchmarks.own_pipeline import say_nothing
 from benchmarks.own_service import KeptEngine, broker_tables, create_topics, in_background
-from benchmarks.query_latency_client import Client, Topics
+from benchmarks.query_latency_client import Topics
+from benchmarks.rivals.own_process import OwnProcess
 from producers.feed import FeedProgress
 from producers.kafka import EmbeddedBroker
 from worker.cli.run import BackgroundService, open_service
@@ -96,7 +97,7 @@ class Side(NamedTuple):
 
     settings: Settings
     service: Service
-    client: Client
+    client: OwnProcess
     running: BackgroundService
     batches: list[BatchTime]
 
@@ -128,7 +129,8 @@ def opened(settings: Settings, model: LoadedModel, folder: Path, *, fifo: bool =
             embed.batcher.__class__ = FifoBatcher
             embed.batcher._logs = FairQueue(size_of=lambda entry: len(entry.ids))  # noqa: SLF001 - one line for all, in which queries have no topic
         running = stack.enter_context(in_background(service))
-        client = Client(Topics(broker.bootstrap_servers, settings.kafka.query_topic, settings.kafka.reply_topic))
+        topics = Topics(broker.bootstrap_servers, settings.kafka.query_topic, settings.kafka.reply_topic)
+        client = OwnProcess("benchmarks.query_latency_client:open_client", [topics], log=folder.with_suffix(".log"))
         stack.callback(client.close)
         yield Side(settings, service, client, running, batches)
 

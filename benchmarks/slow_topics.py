@@ -23,7 +23,7 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import cycle, islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,22 +129,7 @@ class IdSink(NullSink):
         return len(self._ids)
 
 
-class Measured(NamedTuple):
-    """What was seen of one topic."""
-
-    lines: int
-    ages_s: NDArray[np.float64]
-    rows_at_end: int
-    rows: int
-    upkeep_s: float
-    upkeep_after_s: float
-    processor_s: float
-    wall_s: float
-    after_s: float
-    """From then until rows were counted again."""
-
-
-def measure_topic(bootstrap_servers: str, partitions: int, *, seconds: int, after_s: float = AFTER_S) -> Measured:
+def measure_topic(bootstrap_servers: str, partitions: int, *, seconds: int, after_s: float = AFTER_S) -> Figures:
     """Send a line a second to each partition, and count rows in the end. Raises Wrong."""
     topic = f"slow-{partitions}-{uuid.uuid4().hex[:8]}"
     KafkaAdmin(bootstrap_servers, {}).create_topic(topic, partitions=partitions, replication_factor=1)
@@ -172,8 +157,18 @@ def measure_topic(bootstrap_servers: str, partitions: int, *, seconds: int, afte
     if running.errors:
         raise Wrong(f"a stage failed: {running.errors}")
     check(lines, acknowledged=len(ages_s), stored=stored, sent_s=sent_s, seconds=seconds)
-    wall_s, processor_s = ended.wall_s - began.wall_s, ended.cpu_s - began.cpu_s
-    return Measured(lines, ages_s[noted:], rows_at_end, rows, upkeep_s, upkeep_after_s, processor_s, wall_s, waited_s)
+    wall_s, ages_s = ended.wall_s - began.wall_s, ages_s[noted:]
+    return {
+        "lines": lines,
+        "acknowledged_p50_s": float(np.percentile(ages_s, 50)),
+        "acknowledged_p95_s": float(np.percentile(ages_s, 95)),
+        "rows_at_end": rows_at_end,
+        "rows": rows,
+        "lines_per_row": lines / max(rows, 1),
+        "upkeep_share": upkeep_s / wall_s,
+        "upkeep_after_share": upkeep_after_s / waited_s,
+        "processor_share": (ended.cpu_s - began.cpu_s) / wall_s,
+    }
 
 
 def check(lines: int, *, acknowledged: int, stored: int, sent_s: float, seconds: int) -> None:
@@ -202,21 +197,6 @@ def send_slowly(bootstrap_servers: str, topic: str, partitions: int, seconds: in
     return time.monotonic() - began_s
 
 
-def figures_of(one: Measured) -> Figures:
-    """Return what `--json` prints of one topic."""
-    return {
-        "lines": one.lines,
-        "acknowledged_p50_s": float(np.percentile(one.ages_s, 50)),
-        "acknowledged_p95_s": float(np.percentile(one.ages_s, 95)),
-        "rows_at_end": one.rows_at_end,
-        "rows": one.rows,
-        "lines_per_row": one.lines / max(one.rows, 1),
-        "upkeep_share": one.upkeep_s / one.wall_s,
-        "upkeep_after_share": one.upkeep_after_s / one.after_s,
-        "processor_share": one.processor_s / one.wall_s,
-    }
-
-
 def measure(chosen: Namespace) -> Figures:
     """Run every number of partitions. Raises Missing, Wrong."""
     seconds = chosen.seconds or (QUICK_SECONDS if chosen.quick else SECONDS)
@@ -224,7 +204,7 @@ def measure(chosen: Namespace) -> Figures:
     with some_kafka(chosen.kafka) as address:
         for partitions in chosen.partitions or (QUICK_PARTITIONS if chosen.quick else PARTITIONS):
             try:
-                figures[str(partitions)] = figures_of(measure_topic(address, partitions, seconds=seconds, after_s=chosen.after))
+                figures[str(partitions)] = measure_topic(address, partitions, seconds=seconds, after_s=chosen.after)
             except Wrong as error:
                 raise Wrong(f"{partitions} partitions: {error}") from error
     return figures

@@ -140,10 +140,23 @@ def test_a_vector_in_another_direction_than_the_texts_own_is_wrong(vector: list[
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("argument", "why"), [("1", "^side stored 4 lines of 5$"), ("there is no model", "^side: there is no model$")])
-def test_a_side_that_stores_too_few_lines_or_cannot_open_has_failed(tmp_path: Path, argument: str, why: str) -> None:
-    with pytest.raises(SideFailed, match=why), closing(Side("side", ["tests.benchmarks.by_hand_side", argument], tmp_path / "log")) as side:
-        side.run(Plan("broker:9092", "redis://cache", str(tmp_path), "logs", 5))
+@pytest.mark.parametrize(
+    ("opener", "arguments", "why"),
+    [
+        ("open_lacking", [1], "^side stored 4 lines of 5$"),
+        ("open_nothing", [Path(), 1], "^side: FileNotFoundError: there is no model$"),
+        ("open_deadly", [Path(), 1], "^side: it ended without a word$"),
+    ],
+)
+def test_a_side_that_stores_too_few_lines_or_cannot_go_on_has_failed(
+    tmp_path: Path, opener: str, arguments: list[object], why: str
+) -> None:
+    plan = Plan("broker:9092", "redis://cache", str(tmp_path), "logs", 5)
+    with (
+        pytest.raises(SideFailed, match=why),
+        closing(Side("side", f"tests.benchmarks.openers:{opener}", arguments, tmp_path / "log")) as side,
+    ):
+        side.run(plan)
 
 
 # What a benchmark checks before it prints
