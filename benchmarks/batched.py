@@ -1,33 +1,30 @@
 """The better worker that people write by hand: everything in batches. What `benchmarks.by_hand` compares vectail with.
 
-    python -m benchmarks.batched sentence|onnx|llm TRIAL_FILE [NUMBER_FORMAT]
-
 A list of 256 records is read, looked up in Redis with one MGET, what is missing is embedded as one list, and what was computed is kept with
-one MSET, stored with one upsert, and committed. The engine is one of those of `benchmarks.rivals`. It embeds the lines of the
-trial file when it is loaded: the fastest engine is the one that people would take.
+one MSET, stored with one upsert, and committed. The engine is one of those of `benchmarks.rivals`. It embeds the lines of a
+trial when it is loaded: the fastest engine is the one that people would take.
 """
 
 import hashlib
 import os
-import sys
 import time
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 
-from benchmarks.by_hand_turns import Plan, Turn, keep_vectors, serve
-from benchmarks.rivals.clients import COLLECTION, TURN_S, close_milvus, open_cache, open_consumer, open_milvus, read_messages, read_rows
-from benchmarks.rivals.own_process import EmbedTexts
+from benchmarks.by_hand_turns import Plan
+from benchmarks.race import seconds_of
+from benchmarks.rivals.clients import COLLECTION, TURN_S, Clients, index_topic, read_messages
+from benchmarks.rivals.own_process import EmbedTexts, Opened
 from worker.embedding.model.folder import default_folder
 
 BATCH = 256
 _TRIALS = 3
 
 
-def index(embed: EmbedTexts, plan: Plan) -> Turn:
-    """Index a topic's records."""
-    consumer, cache = open_consumer(plan.bootstrap_servers, plan.topic), open_cache(plan.redis_url)
-    milvus = open_milvus(plan.folder, 384)
+def index(embed: EmbedTexts, plan: Plan, clients: Clients) -> float:
+    """Index a topic's records; return the seconds."""
+    consumer, cache, milvus = clients
     began_s, done, until_s = 0.0, 0, time.monotonic() + TURN_S
     while done < plan.records:
         messages = read_messages(consumer, BATCH, until_s)
@@ -55,45 +52,26 @@ def index(embed: EmbedTexts, plan: Plan) -> Turn:
         milvus.upsert(COLLECTION, rows)
         consumer.commit(asynchronous=False)
         done += len(messages)
-    seconds = time.perf_counter() - began_s
-    consumer.close()
-    found = read_rows(milvus)
-    close_milvus(milvus, plan.folder)
-    keep_vectors(plan.folder, found)
-    return Turn(seconds, len(found), {})
-
-
-def open_engine(name: str, number_format: str) -> EmbedTexts:
-    """Load an engine: only the library that it needs is imported."""
-    folder, threads = default_folder(), len(os.sched_getaffinity(0))
-    if name == "sentence":
-        from benchmarks.rivals.sentence import open_sentence_transformers  # noqa: PLC0415
-
-        return open_sentence_transformers(folder, threads)
-    if name == "onnx":
-        from benchmarks.rivals.onnx import open_onnx  # noqa: PLC0415
-
-        return open_onnx(folder, threads)
-    from benchmarks.rivals.llm import open_llm  # noqa: PLC0415
-
-    return open_llm(folder, threads, number_format)
-
-
-def seconds_of(embed: EmbedTexts, lines: list[str]) -> float:
-    """Return how long an engine takes for these lines."""
-    began_s = time.perf_counter()
-    embed(lines)
     return time.perf_counter() - began_s
 
 
-def main() -> None:
-    """Load the model and index what is asked for."""
-    name, trial_file, *formats = sys.argv[1:]
-    embed = open_engine(name, *(formats or ["float32"]))
-    lines = Path(trial_file).read_text(encoding="utf-8").split("\n")
-    embed(lines)
-    serve({"trial_s": min(seconds_of(embed, lines) for _ in range(_TRIALS))}, lambda plan: index(embed, plan))
+def open_batched(name: str, trial: list[str], number_format: str) -> Opened:
+    """Load an engine and let it embed the lines of the trial: only the library that it needs is imported."""
+    folder, threads = default_folder(), len(os.sched_getaffinity(0))
+    if name == "llm":
+        from benchmarks.rivals.llm import open_llm  # noqa: PLC0415
 
+        embed = open_llm(folder, threads, number_format)
+    elif name == "onnx":
+        from benchmarks.rivals.onnx import open_onnx  # noqa: PLC0415
 
-if __name__ == "__main__":
-    main()
+        embed = open_onnx(folder, threads)
+    else:
+        from benchmarks.rivals.sentence import open_sentence_transformers  # noqa: PLC0415
+
+        embed = open_sentence_transformers(folder, threads)
+    embed(trial)
+    return Opened(
+        {"trial_s": min(seconds_of(lambda: embed(trial)) for _ in range(_TRIALS))},
+        lambda plan: index_topic(plan, partial(index, embed, plan)),
+    )

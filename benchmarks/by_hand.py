@@ -21,28 +21,28 @@ workers, the same lines of vectail where lines are distinct, elsewhere 64 of its
 taken within a round, then the median.
 """
 
-import argparse
-import json
 import os
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from argparse import Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.by_hand_corpora import CORPORA, QUICK, WHOLE, Corpus, Sizes, corpora, fill, spread
-from benchmarks.by_hand_figures import KEYS, Rounds, figures_of, show_table
-from benchmarks.by_hand_turns import Plan, Rows, Side, SideFailed, Turn, kept_vectors
-from benchmarks.copies import SYNTHETIC
-from benchmarks.own_servers import own_kafka, own_redis
+from benchmarks.by_hand_corpora import CORPORA, QUICK, WHOLE, Corpus, Sizes, corpora, fill, spread_over
+from benchmarks.by_hand_turns import Plan, Rows, Side, Turn, kept_vectors
+from benchmarks.own_servers import own_redis, some_kafka
+from benchmarks.program import ANOTHER_ROUNDS, FILES, Figures, program
+from benchmarks.race import Missing, Wrong, race, ratios, spread
 from benchmarks.rivals.clients import open_cache
-from benchmarks.rivals.own_process import LeftOut, OwnProcess
+from benchmarks.rivals.own_process import OwnProcess
 from worker.embedding.model.folder import default_folder
 
 ROUNDS, QUICK_ROUNDS = 5, 3
@@ -50,19 +50,21 @@ WORST_COSINE = 0.998
 _COMPARED = 64
 """Templates of vectail's that are embedded by sentence-transformers as well, where lines are masked."""
 _TRIAL_LINES = 128
+_SIDES = ("ours", "batched", "naive")
+_SHARES = ("overlap_share", "engine_idle_share")
+KEYS = (
+    *(f"vs_{side}_{corpus}" for side in ("naive", "batched") for corpus in CORPORA),
+    "overlap_share",
+    "bare_engine_share",
+    "vs_sentence_distinct",
+    "engine_idle_share",
+)
+"""The headline figures; `null` where something is missing here, and `absent` has the reason."""
 _ENGINES = {"sentence": ("sentence_transformers",), "llm": ("vllm",), "onnx": ("onnxruntime", "onnxscript", "torch", "transformers")}
 
 
 Vectors = Mapping[str, NDArray[np.float32]]
 """Text → the vector that it must have, float32[dim]."""
-
-
-class Wrong(Exception):
-    """The sides did not do the same work: the figures would be worth nothing."""
-
-
-class Missing(Exception):
-    """Without it nothing can be compared here; the message is the reason."""
 
 
 class Sides(NamedTuple):
@@ -82,7 +84,7 @@ class Sides(NamedTuple):
     """Engines that were not tried, and why."""
 
 
-class Race:
+class Contest:
     """All sides, and the servers that they use.
 
     Thread: main.
@@ -98,21 +100,17 @@ class Race:
         self._known: dict[str, Any] = {}
         self._turns = 0
 
-    def run(self, rounds: int) -> Rounds:
-        """Run all sides in turns; every other round goes backwards. Raises Wrong, SideFailed, LeftOut."""
-        found: Rounds = {}
+    def run(self, rounds: int) -> dict[str, list[Turn]]:
+        """Run all sides in turns; return what each did, as `SIDE_CORPUS`. Raises Wrong."""
         sides = self._sides
-        order = [
-            (name, side, corpus)
+        turns = {
+            f"{name}_{corpus}": partial(self._turn, name, side, corpus)
             for corpus in CORPORA
-            for name, side in (("ours", sides.ours), ("batched", sides.batched), ("naive", sides.naive))
-        ]
+            for name, side in zip(_SIDES, (sides.ours, sides.batched, sides.naive), strict=True)
+        }
         if sides.sentence is not sides.batched:
-            order.append(("sentence", sides.sentence, "distinct"))
-        for number in range(rounds):
-            for name, side, corpus in order if number % 2 == 0 else reversed(order):
-                found.setdefault(f"{name}_{corpus}", []).append(self._turn(name, side, corpus))
-        return found
+            turns["sentence_distinct"] = partial(self._turn, "sentence", sides.sentence, "distinct")
+        return race(turns, rounds)
 
     def _turn(self, name: str, side: Side, corpus: str) -> Turn:
         lines = self._lines[corpus]
@@ -146,7 +144,7 @@ class Race:
         if corpus == "distinct":
             return sorted({*lines.batched, *lines.naive})
         templates = sorted(lines.templates)
-        return [templates[place] for place in spread(len(templates), _COMPARED)]
+        return [templates[place] for place in spread_over(len(templates), _COMPARED)]
 
     def _vectors_of(self, texts: Sequence[str]) -> Vectors:
         new = [text for text in texts if text not in self._known]
@@ -171,22 +169,44 @@ def check_vectors(whose: str, kept: Rows, reference: Vectors) -> None:
             raise Wrong(f"{whose}: the vector of {text[:80]!r} is not that of sentence-transformers (cosine {cosine:.4f})")
 
 
+def figures_of(found: Mapping[str, list[Turn]], counts: Mapping[str, int]) -> Figures:
+    """Return the figures of all rounds; `counts` has the lines of each side and corpus in one turn."""
+    rates = {key: [counts[key] / turn.seconds for turn in turns] for key, turns in found.items()}
+    times = {
+        f"vs_{side}_{corpus}": ratios(rates[f"ours_{corpus}"], rates[f"{side}_{corpus}"])
+        for side in ("naive", "batched", "sentence")
+        for corpus in CORPORA
+        if f"{side}_{corpus}" in rates
+    }
+    times.setdefault("vs_sentence_distinct", times["vs_batched_distinct"])
+    times["bare_engine_share"] = [turn.figures["bare_s"] / turn.figures["acknowledged_s"] for turn in found["ours_distinct"]]
+    for name in _SHARES:
+        times[name] = [turn.figures[name] for turn in found["ours_mix"]]
+    stages = [name for name in found["ours_mix"][0].figures if name.endswith("_share") and name not in _SHARES]
+    return spread(times, ["engine_idle_share"]) | {
+        "lines_per_s": {key: median(values) for key, values in rates.items()},
+        "busy_share": {
+            corpus: {name: median(turn.figures[name] for turn in found[f"ours_{corpus}"]) for name in stages} for corpus in CORPORA
+        },
+        "lines": dict(counts),
+        "rounds": len(found["ours_mix"]),
+    }
+
+
 @contextmanager
 def opened_sides(scratch: Path, trial: Sequence[str], *, quick: bool) -> Iterator[Sides]:
-    """Start every side, one after another, for each uses all processors to load. Raises SideFailed.
+    """Start every side, one after another, for each uses all processors to load. Raises Wrong.
 
     Of the engines stays the one that is fastest with the lines of the trial.
     """
-    trial_file = scratch / "trial.txt"
-    trial_file.write_text("\n".join(trial), encoding="utf-8")
     with ExitStack() as stack:
 
-        def start(name: str, *command: str) -> Side:
-            side = Side(name, command, scratch / f"{name}.log")
+        def start(name: str, opener: str, *arguments: Any) -> Side:  # noqa: ANN401 - those of the opener
+            side = Side(name, f"benchmarks.{opener}", arguments, scratch / f"{name}.log")
             stack.callback(side.close)
             return side
 
-        ours = start("ours", "benchmarks.by_hand_ours")
+        ours = start("ours", "by_hand_ours:open_ours")
         # llama.cpp's format is none that vLLM knows.
         number_format = ours.ready["number_format"] if ours.ready["engine"] == "vllm" else "auto"
         batched, absent = dict[str, Side](), dict[str, str]()
@@ -197,81 +217,56 @@ def opened_sides(scratch: Path, trial: Sequence[str], *, quick: bool) -> Iterato
             elif quick and engine == "onnx":
                 absent[engine] = "not tried with --quick: its export takes half a minute"
             else:
-                formats = [number_format] if engine == "llm" else []
-                batched[engine] = start(f"batched-{engine}", "benchmarks.batched", engine, str(trial_file), *formats)
+                batched[engine] = start(f"batched-{engine}", "batched:open_batched", engine, list(trial), number_format)
         fastest = min(batched, key=lambda engine: batched[engine].ready["trial_s"])
         for engine, side in batched.items():
             if engine not in ("sentence", fastest):
                 side.close()
-        trial_s = {engine: round(side.ready["trial_s"], 3) for engine, side in batched.items()}
-        yield Sides(ours, start("naive", "benchmarks.naive"), batched[fastest], batched["sentence"], fastest, trial_s, absent)
+        trial_s = {engine: side.ready["trial_s"] for engine, side in batched.items()}
+        yield Sides(ours, start("naive", "naive:open_naive"), batched[fastest], batched["sentence"], fastest, trial_s, absent)
 
 
-def measure(files: Sequence[str], sizes: Sizes, rounds: int, *, quick: bool) -> dict[str, Any]:
-    """Start servers and sides, run all in turns, and return what `--json` prints. Raises Missing, Wrong, SideFailed, LeftOut."""
+def compare(files: Sequence[str], sizes: Sizes, rounds: int, *, quick: bool) -> Figures:
+    """Start servers and sides, and run all in turns. Raises Missing, Wrong."""
     if not find_spec("sentence_transformers"):
         raise Missing("not installed: sentence_transformers (make vllm bench-deps)")
     lines = corpora(files, sizes)
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vectail-by-hand-")))
-        kafka, cache = stack.enter_context(own_kafka()), stack.enter_context(own_redis())
-        for started in (kafka, cache):
-            if not started.address:
-                raise Missing(started.reason)
-        topics = {
-            f"{name}-{side}": getattr(corpus, side) for name, corpus in lines.items() for side in ("ours", "batched", "naive", "warm")
-        }
-        fill(kafka.address, {topic: texts for topic, texts in topics.items() if texts})
-        threads = len(os.sched_getaffinity(0))
+        kafka, cache = stack.enter_context(some_kafka(None)), stack.enter_context(own_redis())
+        if not cache.address:
+            raise Missing(cache.reason)
+        topics = {f"{name}-{side}": getattr(corpus, side) for name, corpus in lines.items() for side in (*_SIDES, "warm")}
+        fill(kafka, {topic: texts for topic, texts in topics.items() if texts})
         distinct = lines["distinct"].ours
-        trial = [distinct[place] for place in spread(len(distinct), _TRIAL_LINES)]
+        trial = [distinct[place] for place in spread_over(len(distinct), _TRIAL_LINES)]
         sides = stack.enter_context(opened_sides(scratch, trial, quick=quick))
-        reference = OwnProcess(
-            "benchmarks.rivals.sentence:open_sentence_transformers", [default_folder(), threads], log=scratch / "reference.log"
-        )
-        stack.callback(reference.close)
-        found = Race(sides, reference, lines, kafka.address, cache.address, scratch).run(rounds)
-        about = {
-            "engine": sides.ours.ready["engine"],
-            "number_format": sides.ours.ready["number_format"],
-            "batched_engine": sides.engine,
-            "trial_s": sides.trial_s,
-            "absent": sides.absent,
-        }
-    counts = {
-        f"{name}_{corpus}": len(getattr(lines[corpus], "batched" if name == "sentence" else name)) for name, corpus in map(_split, found)
-    }
+        opener, threads = "benchmarks.rivals.sentence:open_sentence_transformers", len(os.sched_getaffinity(0))
+        reference = stack.enter_context(closing(OwnProcess(opener, [default_folder(), threads], log=scratch / "reference.log")))
+        found = Contest(sides, reference, lines, kafka, cache.address, scratch).run(rounds)
+        ready = sides.ours.ready
+        about = {"engine": ready["engine"], "number_format": ready["number_format"]}
+        about |= {"batched_engine": sides.engine, "trial_s": sides.trial_s, "absent": sides.absent}
+    counts = {}
+    for key in found:
+        name, _, corpus = key.partition("_")
+        counts[key] = len(getattr(lines[corpus], "batched" if name == "sentence" else name))
     mix = lines["mix"]
     about |= {"templates_warm": len(lines["steady"].warm), "templates_mix": len(mix.templates)}
-    return figures_of(found, counts) | about | {"lines_per_template_mix": round(len(mix.ours) / len(mix.templates), 1)}
+    return figures_of(found, counts) | about | {"lines_per_template_mix": len(mix.ours) / len(mix.templates)}
 
 
-def _split(key: str) -> tuple[str, str]:
-    name, _, corpus = key.partition("_")
-    return name, corpus
-
-
-def main(show: Callable[[str], None] = print, arguments: Sequence[str] | None = None, sizes: Sizes | None = None) -> None:
-    """Compare, and show the figures."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("files", nargs="*", help=f"logs (default: {SYNTHETIC:,} synthetic lines)")
-    quick = (
-        f"{QUICK.ours['steady']:,} lines in the steady state instead of {WHOLE.ours['steady']:,}, {QUICK_ROUNDS} rounds instead of {ROUNDS}"
-    )
-    parser.add_argument("--quick", action="store_true", help=quick)
-    parser.add_argument("--rounds", type=int, help="another number of rounds")
-    parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")
-    chosen = parser.parse_args(arguments)
-    rounds = chosen.rounds or (QUICK_ROUNDS if chosen.quick else ROUNDS)
+def measure(chosen: Namespace) -> Figures:
+    """Compare; figures are null where something is missing, and `absent` has the reason. Raises Wrong."""
+    sizes, rounds = (QUICK, QUICK_ROUNDS) if chosen.quick else (WHOLE, ROUNDS)
     try:
-        figures = measure(chosen.files, sizes or (QUICK if chosen.quick else WHOLE), rounds, quick=chosen.quick)
+        return compare(chosen.files, sizes, chosen.rounds or rounds, quick=chosen.quick)
     except Missing as missing:
-        show(json.dumps(dict.fromkeys(KEYS) | {"absent": {"by_hand": str(missing)}}) if chosen.json else str(missing))
-        return
-    except (Wrong, SideFailed, LeftOut) as error:
-        sys.exit(str(error))
-    show(json.dumps(figures)) if chosen.json else show_table(figures, show)
+        return dict.fromkeys(KEYS) | {"absent": {"by_hand": str(missing)}}
 
+
+_QUICK = f"{QUICK.ours['steady']:,} lines in the steady state instead of {WHOLE.ours['steady']:,}, {QUICK_ROUNDS} rounds, not {ROUNDS}"
+main = program(__doc__, measure, FILES, ANOTHER_ROUNDS, quick=_QUICK)
 
 if __name__ == "__main__":
     main()

@@ -63,7 +63,7 @@ def corpora(files: Sequence[str], sizes: Sizes) -> dict[str, Corpus]:
     first = {text: place for place, text in reversed(list(enumerate(mix)))}
 
     def of(lines: list[str], templates: Iterable[str], warm: list[str], is_repeated: Callable[[int], bool]) -> Corpus:
-        batched, naive = spread(len(lines), sizes.batched), spread(len(lines), sizes.naive)
+        batched, naive = spread_over(len(lines), sizes.batched), spread_over(len(lines), sizes.naive)
         repeated = frozenset(lines[place] for place in (*batched, *naive) if is_repeated(place))
         return Corpus(lines, [lines[i] for i in batched], [lines[i] for i in naive], frozenset(templates), warm, repeated)
 
@@ -100,7 +100,7 @@ def distinct_lines(texts: Sequence[str], lines: int) -> list[str]:
     return list(found)[:lines]
 
 
-def spread(count: int, most: int) -> list[int]:
+def spread_over(count: int, most: int) -> list[int]:
     """Return the places of at most `most` of `count` lines, evenly spread."""
     return [number * count // most for number in range(most)] if count > most else list(range(count))
 

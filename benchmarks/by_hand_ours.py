@@ -1,13 +1,10 @@
 """vectail's side of `benchmarks.by_hand`: the whole service in this process, with its defaults, a turn at a time.
 
-    python -m benchmarks.by_hand_ours
-
 The model is loaded once; index, group and service are new in every turn. What must be warm is indexed by a service before the timed one, so
 the timed one begins as after a restart: it knows no template yet, and finds their vectors in Redis and in the index. Of a record in JSON
 the whole line is embedded, as by the others (`format = "text"`), not only the message.
 """
 
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,8 +14,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.by_hand_turns import Plan, Turn, keep_vectors, serve
-from benchmarks.own_stage import bare_loop
+from benchmarks.by_hand_turns import Plan, Turn, keep_vectors
+from benchmarks.own_pipeline import say_nothing
+from benchmarks.own_service import KeptEngine, in_background
+from benchmarks.own_stage import bare_loop, encoded_templates
+from benchmarks.rivals.own_process import Opened
 from sinks.milvus.settings import MilvusSettings
 from sinks.milvus.sink import MilvusSink
 from sinks.reading.counting import CountQuery
@@ -26,10 +26,7 @@ from sinks.reading.filters import LineFilter
 from sinks.reading.reader import BlockReader
 from worker.cli.run import BackgroundService, load_or_fail, open_service
 from worker.connections import vector_space
-from worker.embedding.engine.engine import Engine
 from worker.embedding.loaded import LoadedModel
-from worker.embedding.model.vectors import TokenIds, Vectors
-from worker.messages import EncodedTemplate
 from worker.service import Service
 from worker.settings.settings import Settings, load_settings
 
@@ -37,25 +34,6 @@ INDEX = "index.db"
 _LOOK_S = 0.002
 _WAIT_S = 900.0
 _PAGE = 16_000
-
-
-class KeptEngine:
-    """An engine that outlives the service that uses it.
-
-    Thread: one at a time.
-    """
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self.name, self.dim = engine.name, engine.dim
-        self.max_tokens, self.batch_tokens = engine.max_tokens, engine.batch_tokens
-
-    def embed(self, batch: Sequence[TokenIds]) -> Vectors:
-        """Embed one batch."""
-        return self._engine.embed(batch)
-
-    def close(self) -> None:
-        """Keep it."""
 
 
 def settings_of(plan: Plan, topic: str) -> Settings:
@@ -97,10 +75,8 @@ def index(model: LoadedModel, plan: Plan) -> Turn:
 
 def run_service(settings: Settings, model: LoadedModel, records: int) -> tuple[float, dict[str, float]]:
     """Run a service until all records of a topic are committed, and drain it; return the seconds from the first one, and figures."""
-    service = open_service(settings, model, say=lambda _line: None)
-    background = BackgroundService(service, threading.Event())
-    try:
-        background.wait_opened()
+    service = open_service(settings, model, say=say_nothing)
+    with in_background(service) as background:
         ledger, moments = service.pipeline.log_ledger, look_moments(background)
         while not ledger.tally["admitted"]:
             next(moments)
@@ -113,8 +89,6 @@ def run_service(settings: Settings, model: LoadedModel, records: int) -> tuple[f
         while sum(ledger.committed().values()) < records:
             next(moments)
         seconds = time.perf_counter() - began_s
-    finally:
-        background.end()
     return seconds, figures
 
 
@@ -164,10 +138,8 @@ class Looks:
 def bare_seconds(model: LoadedModel, texts: Sequence[str]) -> float:
     """Return how long the engine beneath the adapter takes for these texts, tokenised before."""
     engine: Any = model.engine
-    with closing(model.new_tokenizer()) as tokenizer:
-        encoded = tokenizer.encode([model.prepared.document_prefix + text for text in texts])
-    chunks = [EncodedTemplate(f"{row:032x}", f"{row:032x}", text, encoded.text(row), "logs") for row, text in enumerate(texts)]
-    run = bare_loop(engine._engine if isinstance(engine, KeptEngine) else engine, chunks)  # noqa: SLF001 - ours
+    chunks = encoded_templates(model, [model.prepared.document_prefix + text for text in texts])
+    run = bare_loop(engine.kept if isinstance(engine, KeptEngine) else engine, chunks)
     # A thread of its own, like the stage's.
     with ThreadPoolExecutor(1) as thread:
         began_s = time.perf_counter()
@@ -175,13 +147,9 @@ def bare_seconds(model: LoadedModel, texts: Sequence[str]) -> float:
         return time.perf_counter() - began_s
 
 
-def main() -> None:
-    """Load the model and index what is asked for."""
+def open_ours() -> Opened:
+    """Load the model."""
     loaded = load_or_fail(load_settings(None))
     number_format = str(getattr(loaded.engine, "number_format", "float16 weights"))
     model = replace(loaded, engine=KeptEngine(loaded.engine))
-    serve({"engine": loaded.engine.name, "number_format": number_format}, partial(index, model))
-
-
-if __name__ == "__main__":
-    main()
+    return Opened({"engine": loaded.engine.name, "number_format": number_format}, partial(index, model))

@@ -18,11 +18,12 @@ the clock would, but it does.
 | other_times_per_s | of syslog, Apache, log4j and nginx, in turn by list | `datetime.strptime` of the times alone |
 """
 
-import argparse
 import json
 import time
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from random import Random
 from statistics import median
 from typing import Any, NamedTuple
@@ -32,6 +33,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from benchmarks.program import Figures, program
+from benchmarks.race import Wrong, race, ratios, seconds_of
 from consumers.columns import string_column
 from consumers.decode.decoder import Decoder
 from consumers.decode.from_line import LineHeaders
@@ -41,6 +44,7 @@ LIST_RECORDS = 8_000
 LISTS, QUICK_LISTS = 6, 2
 ROUNDS, QUICK_ROUNDS = 7, 5
 _OTLP_BATCH = 200
+_WAYS = ("ours", "library")
 _BEGIN = datetime(2026, 11, 22, 10, tzinfo=UTC)
 _KAFKA_MS = int(_BEGIN.timestamp() * 1000) + 3_600_000
 _SEED = 7
@@ -56,20 +60,14 @@ class Sides(NamedTuple):
     library: Callable[[], object]
 
 
-def measure(lists: int, rounds: int) -> dict[str, Any]:
-    """Return all figures."""
+def measure(chosen: Namespace) -> Figures:
+    """Run both sides of every kind in turns."""
+    lists, rounds = (QUICK_LISTS, QUICK_ROUNDS) if chosen.quick else (LISTS, ROUNDS)
     kinds = sides_of(lists)
-    seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in kinds}
-    for one in kinds.values():
-        one.ours(), one.library()
-    for number in range(rounds):
-        for name, one in kinds.items():
-            both = (one.ours, one.library) if number % 2 == 0 else (one.library, one.ours)
-            first_s, second_s = map(_seconds, both)
-            seconds[name].append((first_s, second_s) if number % 2 == 0 else (second_s, first_s))
-    figures: dict[str, Any] = {name: round(kinds[name].records / median(ours for ours, _ in took)) for name, took in seconds.items()}
-    figures["vs_library"] = {name: round(median(library / ours for ours, library in took), 3) for name, took in seconds.items()}
-    return figures
+    sides = {f"{way} {name}": partial(seconds_of, getattr(one, way), time.thread_time) for name, one in kinds.items() for way in _WAYS}
+    seconds = race(sides, rounds, warm_ups=1)
+    figures: Figures = {name: one.records / median(seconds[f"ours {name}"]) for name, one in kinds.items()}
+    return figures | {"vs_library": {name: median(ratios(seconds[f"library {name}"], seconds[f"ours {name}"])) for name in kinds}}
 
 
 def sides_of(lists: int) -> dict[str, Sides]:
@@ -153,15 +151,9 @@ def _decoding(lists: Sequence[Sequence[bytes]], form: Format) -> Callable[[], ob
         for values in lists:
             decoded = decoder.decode(values, np.full(len(values), _KAFKA_MS))
             if decoded.rejected or len(decoded.empty):
-                raise SystemExit(f"{form}: not all records can be decoded, so there are no figures")
+                raise Wrong(f"{form}: not all records can be decoded, so there are no figures")
 
     return decode
-
-
-def _seconds(run: Callable[[], object]) -> float:
-    began_s = time.thread_time()
-    run()
-    return time.thread_time() - began_s
 
 
 def _lists(lists: int, make: Callable[[int], bytes]) -> list[list[bytes]]:
@@ -233,19 +225,7 @@ def _otlp_batch(random: Random, number: int) -> bytes:
     return encoded
 
 
-def main(show: Callable[[str], None] = print, arguments: Sequence[str] | None = None) -> None:
-    """Measure and show figures."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK_LISTS} lists a kind and {QUICK_ROUNDS} rounds")
-    parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")
-    chosen = parser.parse_args(arguments)
-    figures = measure(*(QUICK_LISTS, QUICK_ROUNDS) if chosen.quick else (LISTS, ROUNDS))
-    if chosen.json:
-        show(json.dumps(figures))
-        return
-    for name, ratio in figures["vs_library"].items():
-        show(f"{name:<18} {figures[name]:>10,}   {ratio:>6.2f} of the library")
-
+main = program(__doc__, measure, quick=f"{QUICK_LISTS} lists a kind and {QUICK_ROUNDS} rounds")
 
 if __name__ == "__main__":
     main()

@@ -8,23 +8,25 @@ round, and then the median over the rounds. A library that is not installed is r
 compare only runs made side by side.
 """
 
-import argparse
-import contextlib
-import json
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.engines_report import BARE, LLM, ONNX, OURS, SENTENCE, TRANSFORMERS, Compared, figures_of, show_table
-from benchmarks.own_stage import EmbedStage, bare_loop
-from benchmarks.rivals.own_process import LeftOut, OwnProcess, Turn
+from benchmarks.own_stage import EmbedStage, bare_loop, encoded_templates
+from benchmarks.program import ENGINE, Figures, option, program
+from benchmarks.race import LeftOut, race, ratios
+from benchmarks.rivals.own_process import OwnProcess, Turn, Vectors
 from producers.log_feed import synthetic_lines
 from worker.embedding.loaded import LoadedModel, load_model
 from worker.embedding.model.folder import default_folder
@@ -34,6 +36,9 @@ from worker.settings.tables import EngineTable
 
 LINES, QUICK_LINES = 384, 128
 ROUNDS, QUICK_ROUNDS = 9, 5
+OURS, BARE = "vectail's embed stage", "bare engine"
+SENTENCE, TRANSFORMERS = "sentence-transformers float32", "Transformers float32"
+ONNX, LLM = "ONNX Runtime float32", "LLM.embed(list[str])"
 _SEED = 7
 _BEGIN_MS = 1_700_000_000_000
 
@@ -55,105 +60,40 @@ RIVALS = {
 }
 
 
-class Race:
-    """All sides of the comparison; a rival that fails is left out from then on.
-
-    Thread: main.
-    """
-
-    def __init__(self, lines: list[str], own: Mapping[str, Callable[[], Turn]], rivals: Mapping[str, Rival]) -> None:
-        self._lines = lines
-        self._own = own
-        self._wanted = rivals
-        self._rivals: dict[str, OwnProcess] = {}
-        self.left_out: dict[str, str] = {}
-
-    def open_rivals(self, scratch: Path, threads: int, number_format: str) -> None:
-        """Start every installed rival, one after another, because each uses all processors to load."""
-        for number, (name, rival) in enumerate(self._wanted.items()):
+@contextmanager
+def opened_rivals(
+    rivals: Mapping[str, Rival], arguments: Sequence[Any], number_format: str, left_out: dict[str, str]
+) -> Iterator[dict[str, OwnProcess]]:
+    """Start every installed rival, one after another, because each uses all processors to load; note the others in `left_out`."""
+    found: dict[str, OwnProcess] = {}
+    with ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vectail-engines-")))
+        for number, (name, rival) in enumerate(rivals.items()):
             missing = [library for library in rival.libraries if find_spec(library) is None]
-            if rival.instead_of in self._rivals:
+            if rival.instead_of in found:
                 continue
             if missing:
-                self.left_out[name] = f"not installed: {', '.join(missing)}"
+                left_out[name] = f"not installed: {', '.join(missing)}"
                 continue
-            arguments = [default_folder(), threads, *([number_format] if name == LLM else [])]
             try:
-                self._rivals[name] = OwnProcess(rival.opener, arguments, log=scratch / f"{number}.log")
+                own = [number_format] if name == LLM else []
+                found[name] = OwnProcess(rival.opener, [*arguments, *own], log=scratch / f"{number}.log")
+                stack.callback(found[name].close)
             except LeftOut as reason:
-                self.left_out[name] = str(reason)
-
-    def run(self, rounds: int) -> dict[str, list[Turn]]:
-        """Run all sides in turns, `rounds` times after a warm-up; each round starts with another side."""
-        turns: dict[str, list[Turn]] = {}
-        for number in range(rounds + 1):
-            names = [*self._own, *self._rivals]
-            for name in names[number % len(names) :] + names[: number % len(names)]:
-                try:
-                    turn = self._own[name]() if name in self._own else self._rivals[name].embed(self._lines)
-                except LeftOut as reason:
-                    self.left_out[name] = str(reason)
-                    del self._rivals[name]
-                    turns.pop(name, None)
-                    continue
-                if number > 0:
-                    turns.setdefault(name, []).append(turn)
-        return turns
-
-    def close(self) -> None:
-        """End every rival's process."""
-        for rival in self._rivals.values():
-            rival.close()
+                left_out[name] = str(reason)
+        yield found
 
 
-def compare(settings: Settings, lines: list[str], rounds: int, rivals: Mapping[str, Rival]) -> Compared:
-    """Load everything, run it in turns, and close it. Raises ModelError for our own model or engine."""
-    threads = len(os.sched_getaffinity(0))
-    model = load_model(settings)
-    number_format = str(getattr(model.engine, "number_format", "float32"))
-    try:
-        chunks = encoded_templates(model, lines)
-        with own_sides(settings, model, chunks) as own, tempfile.TemporaryDirectory(prefix="vectail-engines-") as scratch:
-            race = Race(lines, own, rivals)
-            try:
-                race.open_rivals(Path(scratch), threads, number_format)
-                turns = race.run(rounds)
-            finally:
-                race.close()
-    finally:
-        model.engine.close()
-    about = {
-        "engine": model.engine.name,
-        "number_format": number_format if model.engine.name == "vllm" else "float16 weights",
-        "batch_tokens": model.engine.batch_tokens,
-        "threads": threads,
-        "lines": len(lines),
-        "tokens_per_line": round(sum(len(chunk.ids) for chunk in chunks) / len(chunks), 1),
-    }
-    return Compared(about, turns, race.left_out)
-
-
-def encoded_templates(model: LoadedModel, lines: list[str]) -> list[EncodedTemplate]:
-    """Return the prepare stage's output for lines with new templates only."""
-    with contextlib.closing(model.new_tokenizer()) as tokenizer:
-        encoded = tokenizer.encode(lines)
-        return [EncodedTemplate(f"{row:08d}", f"{row:08d}", line, encoded.text(row), "logs") for row, line in enumerate(lines)]
-
-
-@contextlib.contextmanager
+@contextmanager
 def own_sides(settings: Settings, model: LoadedModel, chunks: list[EncodedTemplate]) -> Iterator[dict[str, Callable[[], Turn]]]:
     """Start the stage and prepare the bare loop."""
-    stage = EmbedStage(settings, model)
     bare = bare_loop(model.engine, chunks)
-    thread = ThreadPoolExecutor(1)  # like the stage: on the main thread vLLM took 5 % more processor time
-    try:
+    # A thread like the stage's: on the main thread vLLM took 5 % more processor time.
+    with closing(EmbedStage(settings, model)) as stage, ThreadPoolExecutor(1) as thread:
         yield {
             OURS: lambda: _timed(lambda: stage.run(chunks), lambda found: np.stack([chunk.vector for chunk in found])),
             BARE: lambda: _timed(lambda: thread.submit(bare).result(), lambda result: result.rows()),
         }
-    finally:
-        thread.shutdown()
-        stage.close()
 
 
 def _timed(run: Callable[[], Any], rows: Callable[[Any], Any]) -> Turn:
@@ -163,32 +103,94 @@ def _timed(run: Callable[[], Any], rows: Callable[[Any], Any]) -> Turn:
     return Turn(seconds, cpu_s, rows(result))
 
 
-def synthetic(count: int) -> list[str]:
-    """Return seeded lines, the same in every run."""
-    return [line.decode() for line in synthetic_lines(_SEED, count, _BEGIN_MS)]
+def figures_of(turns: Mapping[str, Sequence[Turn]], lines: int) -> Figures:
+    """Return the ratios of all sides, None where one was left out, and what each did. Vectors are compared with a library's, row by row."""
+    reference = next((name for name in (SENTENCE, TRANSFORMERS) if name in turns), None)
+    seconds = {name: [turn.seconds for turn in each] for name, each in turns.items()}
+    times = {name: ratios(each, seconds[OURS]) for name, each in seconds.items()}
+
+    def ratio(other: str, choose: Callable[[list[float]], float] = median) -> float | None:
+        return choose(times[other]) if other in times else None
+
+    def cosine(name: str, other: str | None) -> float | None:
+        return None if other is None else _worst_cosine(turns[name], turns[other][0].vectors)
+
+    return {
+        "vs_bare_engine": ratio(BARE),
+        "vs_sentence_transformers_fp32": ratio(SENTENCE),
+        "min_cosine": cosine(OURS, reference),
+        "min_cosine_bare": cosine(OURS, BARE),
+        "vs_bare_engine_worst": ratio(BARE, min),
+        # Other load disturbs processor time less than the rates.
+        "vs_bare_engine_cpu": median(ratios([turn.cpu_s for turn in turns[BARE]], [turn.cpu_s for turn in turns[OURS]])),
+        "vs_sentence_transformers_fp32_worst": ratio(SENTENCE, min),
+        "vs_onnx_fp32": ratio(ONNX),
+        "vs_llm_embed": ratio(LLM),
+        "reference": reference,
+        "rounds": len(turns[OURS]),
+        "sides": {
+            name: {
+                "lines_per_s": lines / median(seconds[name]),
+                "lines_per_s_worst": lines / max(seconds[name]),
+                "cpu_ms_per_line": None if name == LLM else 1000 * median(turn.cpu_s for turn in each) / lines,
+                "times": median(times[name]),
+                "times_worst": min(times[name]),
+                "min_cosine": cosine(name, reference),
+            }
+            for name, each in turns.items()
+        },
+    }
 
 
-def main(show: Callable[[str], None] = print) -> None:
-    """Compare, and show the figures."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--engine", choices=("auto", "vllm", "llama"), default="auto")
-    parser.add_argument("--batch-tokens", type=int, help="tokens of a batch instead of the engine's default")
-    parser.add_argument("--alone", action="store_true", help="only the stage and the bare engine, without the libraries")
-    parser.add_argument("--threads", type=int, help="processors for each; all of them if not given")
-    parser.add_argument(
-        "--quick", action="store_true", help=f"{QUICK_LINES} lines instead of {LINES}, {QUICK_ROUNDS} rounds instead of {ROUNDS}"
-    )
-    parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")
-    chosen = parser.parse_args()
+def _worst_cosine(turns: Sequence[Turn], wanted: Vectors) -> float:
+    """Return the lowest cosine between equal rows, over all rounds."""
+    return min(float((_unit(turn.vectors) * _unit(wanted)).sum(axis=1).min()) for turn in turns)
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    rows: Vectors = vectors.astype(np.float64) / np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
+    return rows
+
+
+def measure(chosen: Namespace) -> Figures:
+    """Load everything, run it in turns, and close it. Raises ModelError for our own model or engine."""
     if chosen.threads:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: chosen.threads])
+    threads = len(os.sched_getaffinity(0))
     engine = EngineTable(name=chosen.engine, batch_tokens=chosen.batch_tokens)
     settings = load_settings(None).model_copy(update={"engine": engine})
-    lines, rounds = (QUICK_LINES, QUICK_ROUNDS) if chosen.quick else (LINES, ROUNDS)
-    compared = compare(settings, synthetic(lines), rounds, {} if chosen.alone else RIVALS)
-    figures = figures_of(compared)
-    show(json.dumps(figures)) if chosen.json else show_table(figures, show)
+    count, rounds = (QUICK_LINES, QUICK_ROUNDS) if chosen.quick else (LINES, ROUNDS)
+    lines, left_out = [line.decode() for line in synthetic_lines(_SEED, count, _BEGIN_MS)], dict[str, str]()
+    model = load_model(settings)
+    with closing(model.engine):
+        number_format = str(getattr(model.engine, "number_format", "float32"))
+        chunks, wanted = encoded_templates(model, lines), {} if chosen.alone else RIVALS
+        with (
+            own_sides(settings, model, chunks) as own,
+            opened_rivals(wanted, [default_folder(), threads], number_format, left_out) as rivals,
+        ):
+            sides = own | {name: partial(rival.embed, lines) for name, rival in rivals.items()}
+            figures = figures_of(race(sides, rounds, warm_ups=1, left_out=left_out), count)
+    return figures | {
+        "engine": model.engine.name,
+        "number_format": number_format if model.engine.name == "vllm" else "float16 weights",
+        "batch_tokens": model.engine.batch_tokens,
+        "threads": threads,
+        "lines": count,
+        "tokens_per_line": sum(len(chunk.ids) for chunk in chunks) / count,
+        "left_out": left_out,
+    }
 
+
+main = program(
+    __doc__,
+    measure,
+    ENGINE,
+    option("--batch-tokens", type=int, help="tokens of a batch instead of the engine's default"),
+    option("--alone", action="store_true", help="only the stage and the bare engine, without the libraries"),
+    option("--threads", type=int, help="processors for each; all of them if not given"),
+    quick=f"{QUICK_LINES} lines instead of {LINES}, {QUICK_ROUNDS} rounds instead of {ROUNDS}",
+)
 
 if __name__ == "__main__":
     main()

@@ -1,6 +1,6 @@
 """The whole worker with its real engine on an NVIDIA GPU: from an embedded broker through every stage into a sink that keeps nothing.
 
-    python -m benchmarks.gpu_worker [FILES…] [--quick] [--json] [--engine auto|vllm|llama] [--cpu]
+    python -m benchmarks.gpu_worker [FILES…] [--quick] [--json] [--engine auto|vllm|llama] [--replicas N …] [--cpu]
 
 Caveats first. Feed, broker and worker share one process and its interpreter lock, so rates are floors. The broker keeps 5 MB a partition:
 the feed waits for commits, as in `vectail demo`. The sink costs nothing. A turn lasts from the first record read until every line is
@@ -8,38 +8,50 @@ acknowledged or only waits for its block to fill; that last wait ends no stream 
 ids of the same lines, tokenised before. Ratios are taken within a round; every second round runs its turns in reverse. The mix has few
 templates: a fast card has embedded them after a few looks, so its shares are rough. Known lines are copies with other digits whose
 templates an earlier worker has stored; their processor time is that of the worker's own threads, without feed, broker and Kafka's client.
-`--cpu` is for trying the program: there the engine is so slow that the rest of the worker hardly counts.
+
+Afterwards, with the worker's engine gone, the distinct lines go to `LLM.embed(list[str])`, as vLLM's guide shows it, and to replicas: that
+many processes with the worker's engine on the one card, each with its share of the memory, which embed ready ids at the same time
+(`--replicas`, 1 2 4 8 16; with `--quick` 1 and 4). A rate covers the time until the last has ended.
 
 There are as many distinct lines as the bare engine embeds in a fixed time. Exit code 2: no NVIDIA GPU.
 """
 
-import argparse
-import json
-import sys
 import tempfile
+from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import Any, NamedTuple
 
 from benchmarks.by_hand_corpora import Sizes as CorpusSizes
 from benchmarks.by_hand_corpora import corpora, distinct_lines
-from benchmarks.by_hand_ours import KeptEngine, bare_seconds
-from benchmarks.gpu import card
-from benchmarks.gpu_worker_turns import TextSink, Turn, VectorSink, Wrong, engine_settings, run_turn
+from benchmarks.by_hand_ours import bare_seconds
+from benchmarks.gpu_worker_turns import TextSink, Turn, VectorSink, run_turn
 from benchmarks.null_sink import NullSink
+from benchmarks.own_service import KeptEngine
+from benchmarks.program import ANOTHER_ROUNDS, ENGINE, FILES, Figures, option, program
+from benchmarks.race import LeftOut, Missing, Wrong, race, ratios, spread
+from benchmarks.rivals.own_process import OwnProcess
+from benchmarks.suite.machine import machine_facts
 from worker.cli.exits import CommandFailed
 from worker.cli.run import load_or_fail
 from worker.embedding.loaded import LoadedModel
+from worker.embedding.model.folder import default_folder
 from worker.runtime.logs import configure_logs
+from worker.settings.settings import load_settings
 
 ROUNDS, QUICK_ROUNDS = 3, 2
+REPLICAS, QUICK_REPLICAS = (1, 2, 4, 8, 16), (1, 4)
 NO_GPU = "no NVIDIA GPU (--cpu measures on the CPU)"
+_MEMORY_SHARE = 0.8
+"""Of the card's memory, for all replicas together."""
 _TRIAL_BATCHES = 4
 _TOKENS_A_LINE = 56
 """About: it sets only the length of the trial."""
-_WORST_IS_MOST = ("distinct_engine_idle_share", "engine_idle_share", "known_cpu_us_per_line")
+_COSTS = ("distinct_engine_idle_share", "engine_idle_share", "known_cpu_us_per_line")
 
 
 class Sizes(NamedTuple):
@@ -54,16 +66,6 @@ class Sizes(NamedTuple):
 
 
 QUICK, WHOLE = Sizes(8.0, 16_000, 200_000), Sizes(20.0, 32_000, 1_000_000)
-
-
-class Round(NamedTuple):
-    """One turn of each kind."""
-
-    distinct: Turn
-    bare_s: float
-    """Of the bare engine, for the lines of `distinct`."""
-    mix: Turn
-    known: Turn
 
 
 class WorkerBench:
@@ -91,24 +93,21 @@ class WorkerBench:
         self._write("known", found["steady"].ours)
         read = TextSink()
         self._turn("distinct", read)
-        self._distinct = [text for text in read.texts if text.isprintable()]
-        self._write("distinct", self._distinct)
+        self.distinct = [text for text in read.texts if text.isprintable()]
+        self._write("distinct", self.distinct)
         self._stored = VectorSink()
         self._turn("known", self._stored)
 
-    def run_round(self, *, reverse: bool) -> Round:
-        """Run a turn of each kind. Raises Wrong."""
-        turns: dict[str, Callable[[], Any]] = {
-            "distinct": lambda: self._turn("distinct", NullSink()),
-            "bare_s": lambda: bare_seconds(self._model, self._distinct),
-            "mix": lambda: self._turn("mix", NullSink()),
-            "known": lambda: self._turn("known", self._stored),
-        }
-        ran = Round(**{name: turns[name]() for name in (reversed(turns) if reverse else turns)})
-        if ran.distinct.templates != self.lines["distinct"]:
-            raise Wrong(f"{ran.distinct.templates} texts were embedded of {self.lines['distinct']} distinct lines")
-        if ran.known.templates:
-            raise Wrong(f"{ran.known.templates} templates of the known lines were not known")
+    def race(self, rounds: int) -> dict[str, list[Any]]:
+        """Run a turn of each kind a round; return them by kind, and as `bare` the engine's seconds for the distinct lines. Raises Wrong."""
+        sides: dict[str, Callable[[], Any]] = {"bare": lambda: bare_seconds(self._model, self.distinct)}
+        sides |= {name: partial(self._turn, name, self._stored if name == "known" else NullSink()) for name in ("distinct", "mix", "known")}
+        ran = race(sides, rounds)
+        for distinct, known in zip(ran["distinct"], ran["known"], strict=True):
+            if distinct.templates != self.lines["distinct"]:
+                raise Wrong(f"{distinct.templates} texts were embedded of {self.lines['distinct']} distinct lines")
+            if known.templates:
+                raise Wrong(f"{known.templates} templates of the known lines were not known")
         return ran
 
     def _turn(self, name: str, sink: NullSink) -> Turn:
@@ -123,90 +122,79 @@ class WorkerBench:
         return self._scratch / f"{name}.log"
 
 
-def figures_of(rounds: Sequence[Round]) -> dict[str, Any]:
+def figures_of(ran: Mapping[str, Sequence[Any]]) -> Figures:
     """Return the medians of the rounds, and each figure's worst."""
+    distinct, mix, known = ran["distinct"], ran["mix"], ran["known"]
     found = {
-        "distinct_lines_per_s": [one.distinct.lines / one.distinct.seconds for one in rounds],
-        "distinct_tokens_per_s": [one.distinct.tokens / one.distinct.seconds for one in rounds],
-        "of_bare_engine": [one.bare_s / one.distinct.seconds for one in rounds],
-        "distinct_engine_idle_share": [one.distinct.engine_idle_share for one in rounds],
-        "mix_lines_per_s": [one.mix.lines / one.mix.seconds for one in rounds],
-        "engine_busy_share": [one.mix.engine_share for one in rounds],
-        "engine_idle_share": [one.mix.engine_idle_share for one in rounds],
-        "known_lines_per_s": [one.known.lines / one.known.seconds for one in rounds],
-        "known_cpu_us_per_line": [1e6 * one.known.cpu_s / one.known.lines for one in rounds],
+        "distinct_lines_per_s": [one.lines / one.seconds for one in distinct],
+        "distinct_tokens_per_s": [one.tokens / one.seconds for one in distinct],
+        "of_bare_engine": ratios(ran["bare"], [one.seconds for one in distinct]),
+        "distinct_engine_idle_share": [one.engine_idle_share for one in distinct],
+        "mix_lines_per_s": [one.lines / one.seconds for one in mix],
+        "engine_busy_share": [one.engine_share for one in mix],
+        "engine_idle_share": [one.engine_idle_share for one in mix],
+        "known_lines_per_s": [one.lines / one.seconds for one in known],
+        "known_cpu_us_per_line": [1e6 * one.cpu_s / one.lines for one in known],
     }
-    return {
-        **{name: round(median(values), 3) for name, values in found.items()},
-        "rounds": len(rounds),
-        "worst": {name: round((max if name in _WORST_IS_MOST else min)(values), 3) for name, values in found.items()},
-    }
+    return spread(found, _COSTS) | {"rounds": len(distinct)}
 
 
-def measure(engine: str, files: Sequence[str], sizes: Sizes, rounds: int, gpu: str | None) -> dict[str, Any]:
-    """Load the model, run all rounds, and return what `--json` prints. Raises CommandFailed and Wrong."""
-    loaded = load_or_fail(engine_settings(engine))
-    model = replace(loaded, engine=KeptEngine(loaded.engine))
-    try:
-        with tempfile.TemporaryDirectory(prefix="vectail-gpu-worker-") as scratch:
-            bench = WorkerBench(model, files, sizes, Path(scratch))
-            figures = figures_of([bench.run_round(reverse=number % 2 == 1) for number in range(rounds)])
-    finally:
-        loaded.engine.close()
-    return figures | {
-        "engine": loaded.engine.name,
-        "number_format": str(getattr(loaded.engine, "number_format", "float16 weights")),
-        "gpu": gpu,
-        "lines": bench.lines,
-    }
+def lines_per_s(opener: str, arguments: Sequence[Any], count: int, texts: list[str], scratch: Path) -> float | str:
+    """Let that many processes embed the texts at the same time, after each has done so once; return their rate, or why none."""
+    with ExitStack() as stack, ThreadPoolExecutor(count) as threads:
+        try:
+            running = []
+            for number in range(count):
+                running.append(OwnProcess(f"benchmarks.rivals.{opener}", arguments, log=scratch / f"{number}.log"))
+                stack.callback(running[-1].close)
+            list(threads.map(lambda one: one.embed(texts), running))
+            seconds: list[float] = [turn.seconds for turn in threads.map(lambda one: one.embed(texts), running)]
+        except LeftOut as reason:
+            return str(reason)
+    return count * len(texts) / max(seconds)
 
 
-def show_table(figures: Mapping[str, Any], show: Callable[[str], None]) -> None:
-    """Show the figures as a person reads them."""
-    show(f"{figures['gpu'] or 'CPU'}, engine {figures['engine']} ({figures['number_format']}), {figures['rounds']} rounds")
-    show(f"{'':<44}{'median':>14}{'worst':>14}")
-    words = {
-        "distinct_lines_per_s": "all lines distinct: lines/s",
-        "distinct_tokens_per_s": "all lines distinct: tokens/s",
-        "of_bare_engine": "all lines distinct: of the bare engine",
-        "distinct_engine_idle_share": "all lines distinct: engine idle meanwhile",
-        "mix_lines_per_s": "the mix from cold: lines/s",
-        "engine_busy_share": "the mix from cold: engine busy",
-        "engine_idle_share": "the mix: engine idle while templates wait",
-        "known_lines_per_s": "known lines: lines/s",
-        "known_cpu_us_per_line": "known lines: processor µs a line",
-    }
-    for name, word in words.items():
-        spec = ",.3f" if name.endswith(("_share", "_engine")) else ",.1f"
-        show(f"{word:<44}{figures[name]:>14{spec}}{figures['worst'][name]:>14{spec}}")
-
-
-def main(show: Callable[[str], None] = print, arguments: Sequence[str] | None = None, sizes: Sizes | None = None) -> int:
-    """Measure, and show the figures; return the exit code."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("files", nargs="*", help="logs (default: synthetic lines)")
-    quick = f"{QUICK.known:,} known lines instead of {WHOLE.known:,}, distinct ones for {QUICK.distinct_s:g} s, {QUICK_ROUNDS} rounds"
-    parser.add_argument("--quick", action="store_true", help=quick)
-    parser.add_argument("--rounds", type=int, help=f"another number of rounds than {ROUNDS}")
-    parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")
-    parser.add_argument("--engine", choices=("auto", "vllm", "llama"), default="auto")
-    parser.add_argument("--cpu", action="store_true", help="measure without a GPU")
-    chosen = parser.parse_args(arguments)
-    found = None if chosen.cpu else card()
-    if found is None and not chosen.cpu:
-        print(NO_GPU, file=sys.stderr)
-        return 2
+def measure(chosen: Namespace) -> Figures:
+    """Load the model, run all rounds, then what has the card alone. Raises Missing, Wrong."""
+    gpu = machine_facts()["GPU"]
+    if gpu == "none" and not chosen.cpu:
+        raise Missing(NO_GPU)
     configure_logs(quiet=True)
-    rounds = chosen.rounds or (QUICK_ROUNDS if chosen.quick else ROUNDS)
+    sizes, rounds = (QUICK, QUICK_ROUNDS) if chosen.quick else (WHOLE, ROUNDS)
     try:
-        gpu = None if found is None else str(found["device"])
-        figures = measure(chosen.engine, chosen.files, sizes or (QUICK if chosen.quick else WHOLE), rounds, gpu)
-    except (CommandFailed, Wrong) as error:
-        print(error, file=sys.stderr)
-        return 1
-    show(json.dumps(figures)) if chosen.json else show_table(figures, show)
-    return 0
+        loaded = load_or_fail(load_settings(None, {"engine": {"name": chosen.engine}}))
+        with tempfile.TemporaryDirectory(prefix="vectail-gpu-worker-") as name:
+            scratch = Path(name)
+            try:
+                bench = WorkerBench(replace(loaded, engine=KeptEngine(loaded.engine)), chosen.files, sizes, scratch)
+                figures = figures_of(bench.race(chosen.rounds or rounds))
+            finally:
+                loaded.engine.close()
+            number_format = str(getattr(loaded.engine, "number_format", "float16 weights"))
+            figures |= {"engine": loaded.engine.name, "number_format": number_format, "gpu": None if chosen.cpu else gpu}
+            figures |= {"lines": bench.lines, "vs_llm_embed": None, "replicas": {}}
+            if loaded.engine.name == "vllm":
+                rate = lines_per_s("llm:open_llm", [default_folder(), 1, number_format], 1, bench.distinct, scratch)
+                figures["vs_llm_embed"] = figures["distinct_lines_per_s"] / rate if isinstance(rate, float) else rate
+            counts = () if chosen.cpu else QUICK_REPLICAS if chosen.quick else REPLICAS
+            for count in counts if chosen.replicas is None else chosen.replicas:
+                arguments = [loaded.engine.name, _MEMORY_SHARE / count]
+                figures["replicas"][str(count)] = lines_per_s("ready_ids:open_ready_ids", arguments, count, bench.distinct, scratch)
+    except CommandFailed as error:
+        raise Wrong(str(error)) from error
+    return figures
 
+
+main = program(
+    __doc__,
+    measure,
+    FILES,
+    ANOTHER_ROUNDS,
+    ENGINE,
+    option("--replicas", type=int, nargs="*", help=f"how many share the card, after the worker ({REPLICAS})"),
+    option("--cpu", action="store_true", help="measure without a GPU"),
+    quick=f"{QUICK.known:,} known lines instead of {WHOLE.known:,}, distinct ones for {QUICK.distinct_s:g} s, {QUICK_ROUNDS} rounds",
+)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,23 +19,19 @@ from numpy.typing import NDArray
 from benchmarks.by_hand_ours import Looks
 from benchmarks.null_sink import NullSink
 from benchmarks.own_pipeline import say_nothing
+from benchmarks.own_service import broker_tables, create_topics, in_background
+from benchmarks.race import Wrong
 from producers.feed import FeedProgress
-from producers.kafka import EmbeddedBroker, KafkaProducer
+from producers.kafka import EmbeddedBroker
 from sinks.row import TemplateRow
-from worker.cli.demo_feed import TOPIC, index_lines
-from worker.cli.run import BackgroundService
+from worker.cli.demo_feed import index_lines
 from worker.cli.screen import Screen
 from worker.connections import open_connections
 from worker.embedding.loaded import LoadedModel
 from worker.service import Service
-from worker.settings.settings import Settings, load_settings
+from worker.settings.settings import load_settings
 
 _LOOK_S = 0.002
-_ANSWER_S = 60.0
-
-
-class Wrong(Exception):
-    """The worker did other work than was asked for: a figure would be worth nothing."""
 
 
 class TextSink(NullSink):
@@ -90,56 +86,26 @@ class Turn(NamedTuple):
     """Of the looks that saw templates wait: the engine was idle."""
 
 
-def engine_settings(engine: str) -> Settings:
-    """Return the settings that choose the engine."""
-    return load_settings(None, {"engine": {"name": engine}})
-
-
-def turn_settings(bootstrap_servers: str, mask_mode: str) -> Settings:
-    """Return a worker's defaults, and for Kafka what the demo sets because of the embedded broker."""
-    kafka = {
-        "bootstrap_servers": bootstrap_servers,
-        "topic_epoch": "run1",
-        "commit_interval_s": 0.2,
-        "group_protocol": "consumer",
-        "librdkafka": {"fetch.wait.max.ms": "10"},
-    }
-    flags: dict[str, Any] = {"topic": [{"name": TOPIC}], "kafka": kafka, "mask": {"mode": mask_mode}, "http": {"enabled": False}}
-    return load_settings(None, flags)
-
-
 def run_turn(model: LoadedModel, sink: NullSink, file: Path, lines: int, *, mask_mode: str) -> Turn:
     """Let a new service read a file into the sink. Raises Wrong, and CommandFailed if the service or the feed fails."""
     with closing(EmbeddedBroker()) as broker:
-        settings = turn_settings(broker.bootstrap_servers, mask_mode)
+        tables = broker_tables(broker.bootstrap_servers) | {"mask": {"mode": mask_mode}, "http": {"enabled": False}}
+        settings = load_settings(None, tables)
         create_topics(settings)
         connections = replace(open_connections(settings, model, say=say_nothing), sink=sink)
-        service, stop, fed = Service(settings, connections, say=say_nothing), threading.Event(), FeedProgress()
-        background = BackgroundService(service, threading.Event())
-        try:
-            background.wait_opened()
-            with ThreadPoolExecutor(1) as thread:
-                watched = thread.submit(watch, service, lines, stop)
-                try:
-                    index_lines((str(file),), settings, background, fed, Screen(silent=True))
-                finally:
-                    stop.set()
-        finally:
-            background.end()
+        service, stop, progress = Service(settings, connections, say=say_nothing), threading.Event(), FeedProgress()
+        with in_background(service) as background, ThreadPoolExecutor(1) as thread:
+            watched = thread.submit(watch, service, lines, stop)
+            try:
+                index_lines((str(file),), settings, background, progress, Screen(silent=True))
+            finally:
+                stop.set()
     seconds, shares = watched.result()
     outcomes, embedded = service.pipeline.log_ledger.tally, service.pipeline.embed.tally
     if outcomes["indexed"] != lines or outcomes["admitted"] != lines:
         raise Wrong(f"of {lines} lines became {dict(outcomes)}")
     cpu_s = sum(service.stage_seconds().values())
     return Turn(seconds, lines, embedded.templates, embedded.tokens, cpu_s, shares["engine_share"], shares["engine_idle_share"])
-
-
-def create_topics(settings: Settings) -> None:
-    """Create the topics: the embedded broker creates one when a client first asks for it."""
-    producer = KafkaProducer(settings.kafka.bootstrap_servers, {}, say=say_nothing)
-    for topic in (TOPIC, *settings.kafka.own_topics):
-        producer.partition_count(topic, timeout_s=_ANSWER_S)
-    producer.close(1.0)
 
 
 def watch(service: Service, lines: int, stop: threading.Event) -> tuple[float, dict[str, float]]:

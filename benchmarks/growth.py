@@ -17,17 +17,20 @@ A fall is the share of bytes/s that is lost at a doubling of the axis; a wider s
 25 % at most, and for `lag` memory within 10 % of that of the smallest, and at the largest at most two pauses of intake a minute.
 """
 
-import argparse
-import json
-from collections.abc import Callable, Mapping, Sequence
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.growth_figures import axis_figures, index_row_of, row_of, table_of
+from benchmarks.growth_figures import axis_figures, index_row_of, row_of
 from benchmarks.growth_index import measure_index
-from benchmarks.growth_topics import FilledTopic, Point, TopicFiller
-from benchmarks.growth_turns import Ran, Wrong, measure_point
-from benchmarks.own_servers import own_or_given_kafka, own_or_given_milvus
+from benchmarks.growth_topics import Point, TopicFiller
+from benchmarks.growth_turns import Ran, measure_point
+from benchmarks.own_servers import own_or_given_milvus, some_kafka
+from benchmarks.program import ANOTHER_ROUNDS, KAFKA, Figures, option, program
+from benchmarks.race import Wrong, race
 from worker.settings.settings import load_settings
 
 AXES = ("lag", "partitions", "line_bytes", "distinct", "workers", "index", "index_server")
@@ -74,89 +77,76 @@ def at_most(sizes: Sequence[int], most: int | None) -> list[int]:
     return [size for size in sizes if most is None or size <= most] or [most or 0]
 
 
-def measure(bootstrap_servers: str, points: Sequence[Point], rounds: int) -> dict[Point, list[Ran]]:
+def measure_points(bootstrap_servers: str, points: Sequence[Point], rounds: int) -> dict[Point, list[Ran]]:
     """Fill the points' topics and read each once a round, in turns. Raises Wrong."""
-    filled = TopicFiller(bootstrap_servers).fill(points)
-    arrived, ran = dict.fromkeys(points, 0), {point: list[Ran]() for point in points}
-    for number in range(rounds):
-        for point in points if number % 2 == 0 else reversed(points):
-            one, arrived[point] = _measure_one(bootstrap_servers, point, filled[point], arrived[point])
-            ran[point].append(one)
-    return ran
+    filled, arrived = TopicFiller(bootstrap_servers).fill(points), dict.fromkeys(points, 0)
+
+    def measure_one(point: Point) -> Ran:
+        try:
+            ran, arrived[point] = measure_point(bootstrap_servers, point, filled[point], arrived[point])
+        except Wrong as error:
+            raise Wrong(f"{point.axis} at {point.at:g}: {error}") from None
+        return ran
+
+    ran = race({str(place): partial(measure_one, point) for place, point in enumerate(points)}, rounds)
+    return dict(zip(points, ran.values(), strict=True))
 
 
-def _measure_one(bootstrap_servers: str, point: Point, filled: FilledTopic, arrived: int) -> tuple[Ran, int]:
-    try:
-        return measure_point(bootstrap_servers, point, filled, arrived)
-    except Wrong as error:
-        raise Wrong(f"{point.axis} at {point.at:g}: {error}") from None
-
-
-def main(show: Callable[[str], None] = print, arguments: Sequence[str] | None = None) -> None:
-    """Measure the axes, and show how much is lost at each doubling."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--axis", nargs="+", choices=AXES, default=AXES, help="only these")
-    parser.add_argument("--quick", action="store_true", help="fewer points, lines and rounds")
-    parser.add_argument("--lines", type=int, help="lines at a point, and at most waiting or in the index")
-    parser.add_argument("--rounds", type=int, help="another number of rounds")
-    parser.add_argument("--plots", type=Path, metavar="FOLDER", help="draw a PNG for each axis")
-    parser.add_argument("--kafka", metavar="HOST:PORT", help="a broker to use, instead of one that is started; topics are created there")
-    parser.add_argument("--server", metavar="URI", help="a Milvus server to use for `index_server`, instead of one that is started")
-    parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")
-    chosen = parser.parse_args(arguments)
-    rounds = chosen.rounds or (QUICK_ROUNDS if chosen.quick else ROUNDS)
-    figures: dict[str, dict[str, Any]] = {}
-    address = "none is needed" if set(chosen.axis) <= _WITHOUT_BROKER else chosen.kafka
-    try:
-        with own_or_given_kafka(address) as started:
-            if not started.address:
-                parser.error(f"no broker: {started.reason}")
-            for axis in chosen.axis:
-                if axis == "index_server":
-                    figures[axis] = _server_figures(chosen)
-                    continue
-                rows = _index_rows(chosen) if axis == "index" else _rows(started.address, axis, chosen, rounds)
-                figures[axis] = axis_figures(axis, rows)
-    except Wrong as error:
-        raise SystemExit(str(error)) from None
+def measure(chosen: Namespace) -> Figures:
+    """Measure the axes that are asked for. Raises Missing, Wrong."""
+    figures: Figures = {}
+    with nullcontext("") if set(chosen.axis) <= _WITHOUT_BROKER else some_kafka(chosen.kafka) as address:
+        for axis in chosen.axis:
+            if axis == "index_server":
+                figures[axis] = _server_figures(chosen)
+            else:
+                figures[axis] = axis_figures(axis, _index_rows(chosen) if axis == "index" else _rows(address, axis, chosen))
     if chosen.plots:
         _draw_all(figures, chosen.plots)
-    if chosen.json:
-        show(json.dumps(figures))
-    else:
-        for line in table_of(figures):
-            show(line)
+    return figures
 
 
-def _rows(bootstrap_servers: str, axis: str, chosen: argparse.Namespace, rounds: int) -> list[dict[str, Any]]:
+def _rows(bootstrap_servers: str, axis: str, chosen: Namespace) -> list[dict[str, Any]]:
     points = points_of(axis, is_quick=chosen.quick, lines=chosen.lines)
-    return [row_of(point, ran) for point, ran in measure(bootstrap_servers, points, rounds).items()]
+    rounds = chosen.rounds or (QUICK_ROUNDS if chosen.quick else ROUNDS)
+    return [row_of(point, ran) for point, ran in measure_points(bootstrap_servers, points, rounds).items()]
 
 
-def _index_rows(chosen: argparse.Namespace, server: str = "") -> list[dict[str, Any]]:
+def _index_rows(chosen: Namespace, server: str = "") -> list[dict[str, Any]]:
     quick_sizes = QUICK_SERVER_LINES if server else QUICK_INDEX_LINES
     sizes = at_most(quick_sizes if chosen.quick else INDEX_LINES, chosen.lines)
-    return [index_row_of([measure_index(size, QUICK_ASKED if chosen.quick else ASKED, server)]) for size in sizes]
+    return [index_row_of(measure_index(size, QUICK_ASKED if chosen.quick else ASKED, server)) for size in sizes]
 
 
-def _server_figures(chosen: argparse.Namespace) -> dict[str, Any]:
+def _server_figures(chosen: Namespace) -> Figures:
     with own_or_given_milvus(chosen.server) as started:
         if started.address:
             return axis_figures("index_server", _index_rows(chosen, started.address))
     return {"points": [], "no_server": started.reason}
 
 
-def _draw_all(figures: Mapping[str, Mapping[str, Any]], folder: Path) -> None:
-    from benchmarks.growth_plot import draw, draw_open  # noqa: PLC0415 - matplotlib need not be installed without --plots
+def _draw_all(figures: Mapping[str, Figures], folder: Path) -> None:
+    from benchmarks.plots import draw_growth, draw_open_records  # noqa: PLC0415 - matplotlib takes a second to load
 
     folder.mkdir(parents=True, exist_ok=True)
     for axis, found in figures.items():
-        if not found["points"]:
-            continue
-        draw(axis, found, folder / f"growth-{axis}.png")
+        if found["points"]:
+            draw_growth(axis, found, folder / f"growth-{axis}.png")
         if found.get("open_records"):
-            draw_open(found, load_settings(None).limits.max_in_flight_records, folder / "growth-open.png")
+            draw_open_records(found, load_settings(None).limits.max_in_flight_records, folder / "growth-open.png")
 
+
+main = program(
+    __doc__,
+    measure,
+    option("--axis", nargs="+", choices=AXES, default=AXES, help="only these"),
+    option("--lines", type=int, help="lines at a point, and at most waiting or in the index"),
+    ANOTHER_ROUNDS,
+    option("--plots", type=Path, metavar="FOLDER", help="draw a PNG for each axis"),
+    KAFKA,
+    option("--server", metavar="URI", help="a Milvus server to use for `index_server`, instead of one that is started"),
+    quick="fewer points, lines and rounds",
+)
 
 if __name__ == "__main__":
     main()

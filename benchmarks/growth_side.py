@@ -10,13 +10,12 @@ import select
 import sys
 import threading
 import time
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.null_sink import NullSink
-from benchmarks.own_pipeline import RunningPipeline, running_pipeline
+from benchmarks.own_pipeline import RunningPipeline, running_pipeline, source_settings
 from benchmarks.safety_sides import Moment, Watched, made_up_model
 from benchmarks.slow_topics import Acknowledged
 from consumers.kafka.settings import KafkaSourceSettings
@@ -26,7 +25,6 @@ from sinks.block import Block
 from worker.settings.settings import load_settings
 
 _LOOK_S = 0.002
-_WAIT_S = 120.0
 _GATED_S = 0.002
 _MOST_LOOKS = 300
 """At the open records: about as many are told."""
@@ -128,17 +126,6 @@ class AgeSink(NullSink):
             self.acknowledged.note(blocks)
 
 
-def _learn(running: RunningPipeline, plan: SidePlan, commit_interval_s: float) -> None:
-    """Read the warm topic, in a group of its own."""
-    kafka = KafkaSourceSettings(bootstrap_servers=plan.bootstrap_servers, group=f"warm-{uuid.uuid4().hex[:8]}")
-    source = Watched(kafka, Subscription(names=(plan.warm_topic,)), commits=True)
-    ledger, until_s = running.pipeline.log_ledger, time.monotonic() + _WAIT_S
-    with running.polling(source, commit_interval_s=commit_interval_s):
-        while ledger.tally["indexed"] < plan.warm_records:
-            if running.crash.wait(_LOOK_S) or time.monotonic() > until_s:
-                raise SystemExit(f"{ledger.tally['indexed']} of {plan.warm_records} templates are known: {running.errors or 'time is up'}")
-
-
 def _follow(running: RunningPipeline, source: GatedSource, sink: AgeSink) -> dict[str, Any]:
     """Do what standard input says and tell what is settled; returns the figures of what was waiting."""
     ledger, tally = running.pipeline.log_ledger, running.pipeline.store.tally
@@ -194,10 +181,9 @@ def main() -> None:
     settings = load_settings(None, {"kafka": {"bootstrap_servers": plan.bootstrap_servers}})
     sink = AgeSink()
     with running_pipeline(settings, made_up_model(settings), sink) as running:
-        _learn(running, plan, settings.kafka.commit_interval_s)
-        source = GatedSource(
-            KafkaSourceSettings(bootstrap_servers=plan.bootstrap_servers, group=plan.group), Subscription(names=(plan.topic,))
-        )
+        with running.reading(settings, plan.warm_topic):
+            running.await_indexed(plan.warm_records, look_s=_LOOK_S)
+        source = GatedSource(source_settings(settings, plan.group), Subscription(names=(plan.topic,)))
         with running.polling(source, commit_interval_s=settings.kafka.commit_interval_s):
             found = _follow(running, source, sink)
     found |= {"committed": {one.partition: offset for one, offset in source.accepted.items()}, "ages_s": sink.acknowledged.ages_s.tolist()}

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.growth_side import SidePlan
 from benchmarks.growth_topics import FilledTopic, Point
+from benchmarks.race import Wrong
 from benchmarks.send import at_rate, send
 
 TRICKLE_PER_S = 50
@@ -26,10 +27,6 @@ _WAIT_S = 240.0
 _END_S = 30.0
 Said = tuple[int, dict[str, Any] | None]
 """Which worker, and what it said; None: nothing more."""
-
-
-class Wrong(Exception):
-    """Other work was done than was asked for: the figures would be worth nothing."""
 
 
 class Ran(NamedTuple):

@@ -17,9 +17,11 @@ what a benchmark does, the ratio says that too. Exit code 1 if anything fell or 
 """
 
 import argparse
+import io
 import json
 import subprocess
 import sys
+import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,7 +30,7 @@ from pathlib import Path
 
 from benchmarks.guard_measures import MEASURES, Figures, Measure, Reference, imported_from, measure_tree
 from benchmarks.guard_verdicts import Compared, Verdict, compared, verdicts
-from benchmarks.other_revision import unpack
+from benchmarks.race import Missing, in_turn
 from benchmarks.suite.machine import machine_facts, revision
 
 ROOT = Path(__file__).parent.parent
@@ -37,8 +39,21 @@ _LOCK, _CACHE = "requirements.lock", ".cache"
 Show = Callable[[str], None]
 
 
-class Refused(Exception):
+class Refused(Missing):
     """The other revision cannot be compared; one line for the user."""
+
+
+def unpack(root: Path, name: str, folder: Path) -> None:
+    """Unpack a revision into a folder and compile its C files.
+
+    Raises `CalledProcessError`; its `stderr` says that there is no such revision, or what the compiler says.
+    """
+    command = ["git", "archive", "--end-of-options", f"{name}^{{commit}}"]
+    archive = subprocess.run(command, cwd=root, check=True, capture_output=True).stdout  # noqa: S603 - git, as installed
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        files.extractall(folder, filter="data")
+    if any(folder.rglob("*.c")):
+        subprocess.run(["make", "--silent", "native"], cwd=folder, check=True, capture_output=True)  # noqa: S607 - make, as installed
 
 
 @contextmanager
@@ -66,7 +81,7 @@ def measure_against(measures: Sequence[Measure], root: Path, tree: Path, rounds:
     found: tuple[list[Figures], list[Figures]] = ([], [])
     for number in range(rounds):
         show(f"round {number + 1} of {rounds} …")
-        for side in (0, 1) if number % 2 == 0 else (1, 0):
+        for side in in_turn((0, 1), number):
             found[side].append(measure_tree(measures, (root, tree)[side], reference))
     return compared(measures, *found)
 

@@ -1,6 +1,7 @@
 """Log lines that people have labelled by template.
 
-The layout is LogHub's: `NAME.log` with the lines, and `NAME.csv` with a row for each line, of which only `EventId` is read.
+The layout is LogHub's: `NAME.log` with the lines, and `NAME.csv` with a row for each line: `EventId`, and where there are such columns
+`Content` and `EventTemplate`.
 Every benchmark on labels reads them here, once. Inconsistent input raises Misfit; nothing is guessed.
 """
 
@@ -8,10 +9,11 @@ import csv
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.race import Missing
 from producers.lines import FileUnreadable, TooLarge, read_files
 
 
-class Misfit(Exception):
+class Misfit(Missing):
     """Logs and labels, or questions about them, are inconsistent; the message is one line for the user."""
 
 
@@ -29,6 +31,10 @@ class LabelledLine(NamedTuple):
 
     text: str
     label: Label
+    message: str
+    """The line without its head; empty if nobody has cut it off."""
+    label_text: str
+    """The template that people wrote for the label."""
 
 
 def read_logs(folder: Path) -> list[LabelledLine]:
@@ -43,16 +49,17 @@ def _read_log(labels: Path) -> list[LabelledLine]:
     log = labels.with_suffix(".log")
     try:
         with labels.open(encoding="utf-8", errors="replace", newline="") as rows:
-            events = [row.get("EventId") or "" for row in csv.DictReader(rows)]
+            labelled = [tuple(row.get(name) or "" for name in ("EventId", "Content", "EventTemplate")) for row in csv.DictReader(rows)]
         lines = list(read_files([str(log)]))
     except (OSError, csv.Error, FileUnreadable) as error:
         raise Misfit(f"{labels.stem}: {error}") from error
-    if len(lines) != len(events):
-        raise Misfit(f"{log} has {len(lines)} lines, and {labels.name} labels {len(events)}")
-    if not all(events):
-        raise Misfit(f"{labels}: row {events.index('') + 1} has no EventId")
+    if len(lines) != len(labelled):
+        raise Misfit(f"{log} has {len(lines)} lines, and {labels.name} labels {len(labelled)}")
+    for number, (event, _, _) in enumerate(labelled, 1):
+        if not event:
+            raise Misfit(f"{labels}: row {number} has no EventId")
     return [
-        LabelledLine(line.decode("utf-8", "replace"), Label(labels.stem, event))
-        for line, event in zip(lines, events, strict=True)
+        LabelledLine(line.decode("utf-8", "replace"), Label(labels.stem, event), message, label_text)
+        for line, (event, message, label_text) in zip(lines, labelled, strict=True)
         if not isinstance(line, TooLarge)
     ]

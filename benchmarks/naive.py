@@ -1,7 +1,5 @@
 """The worker that people write first: one record at a time, each step waited for. What `benchmarks.by_hand` compares vectail with.
 
-    python -m benchmarks.naive
-
 It keeps its vectors in Redis under the hash of the text, so that a text is embedded once, and commits each record after it is stored. It
 inserts, where `batched.py` upserts: a worker that people write first does not think of records that come again.
 """
@@ -9,20 +7,21 @@ inserts, where `batched.py` upserts: a worker that people write first does not t
 import hashlib
 import os
 import time
+from functools import partial
 
 import numpy as np
 from sentence_transformers import SentenceTransformer
 
-from benchmarks.by_hand_turns import Plan, Turn, keep_vectors, serve
-from benchmarks.rivals.clients import COLLECTION, TURN_S, close_milvus, open_cache, open_consumer, open_milvus, read_messages, read_rows
+from benchmarks.by_hand_turns import Plan
+from benchmarks.rivals.clients import COLLECTION, TURN_S, Clients, index_topic, read_messages
+from benchmarks.rivals.own_process import Opened
 from benchmarks.rivals.torch_model import set_threads
 from worker.embedding.model.folder import default_folder
 
 
-def index(model: SentenceTransformer, plan: Plan) -> Turn:
-    """Index a topic's records."""
-    consumer, cache = open_consumer(plan.bootstrap_servers, plan.topic), open_cache(plan.redis_url)
-    milvus = open_milvus(plan.folder, 384)
+def index(model: SentenceTransformer, plan: Plan, clients: Clients) -> float:
+    """Index a topic's records; return the seconds."""
+    consumer, cache, milvus = clients
     began_s, until_s = 0.0, time.monotonic() + TURN_S
     for _ in range(plan.records):
         (message,) = read_messages(consumer, 1, until_s)
@@ -38,21 +37,12 @@ def index(model: SentenceTransformer, plan: Plan) -> Turn:
         row |= {"topic": topic, "partition": partition, "offset": offset}
         milvus.insert(COLLECTION, [row])
         consumer.commit(message=message, asynchronous=False)
-    seconds = time.perf_counter() - began_s
-    consumer.close()
-    rows = read_rows(milvus)
-    close_milvus(milvus, plan.folder)
-    keep_vectors(plan.folder, rows)
-    return Turn(seconds, len(rows), {})
+    return time.perf_counter() - began_s
 
 
-def main() -> None:
-    """Load the model and index what is asked for."""
+def open_naive() -> Opened:
+    """Load the model."""
     set_threads(len(os.sched_getaffinity(0)))
     model = SentenceTransformer(str(default_folder()), device="cpu", local_files_only=True)
     model.encode("once, so that the first record does not pay for it", show_progress_bar=False)
-    serve({}, lambda plan: index(model, plan))
-
-
-if __name__ == "__main__":
-    main()
+    return Opened({}, lambda plan: index_topic(plan, partial(index, model, plan)))

@@ -4,10 +4,16 @@ Lanes, ledger and stages are the worker's own, wired by its own `Pipeline`; the 
 """
 
 import threading
+import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from benchmarks.race import Wrong
+from benchmarks.safety_sides import Moment, Watched
+from consumers.kafka.settings import KafkaSourceSettings
+from consumers.kafka.subscription import Subscription
 from consumers.poller import Poller, PollerSettings
 from consumers.source import Source
 from producers import dead_letters, replies
@@ -23,6 +29,18 @@ from worker.runtime.stage import Stage
 from worker.settings.settings import Settings
 
 _LEAVE_S = 10.0
+_WAIT_S = 300.0
+
+
+def source_settings(settings: Settings, group: str = "") -> KafkaSourceSettings:
+    """Return the settings of a source, in a new group unless one is named."""
+    kafka = settings.kafka
+    return KafkaSourceSettings(
+        bootstrap_servers=kafka.bootstrap_servers,
+        group=group or f"bench-{uuid.uuid4().hex[:8]}",
+        topic_epoch=kafka.topic_epoch,
+        group_protocol=kafka.group_protocol,
+    )
 
 
 def say_nothing(_line: str) -> None:
@@ -58,6 +76,21 @@ class RunningPipeline(NamedTuple):
         finally:
             poller.finish(commit=not self.errors)
             stage.join(_LEAVE_S)
+
+    @contextmanager
+    def reading(self, settings: Settings, topic: str) -> Iterator[Watched]:
+        """Read a topic in a group of its own, as `polling` does."""
+        source = Watched(source_settings(settings), Subscription(names=(topic,)), commits=True)
+        with self.polling(source, commit_interval_s=settings.kafka.commit_interval_s):
+            yield source
+
+    def await_indexed(self, records: int, *, look_s: float) -> Moment:
+        """Wait until that many records are settled, and return when that was seen. Raises Wrong."""
+        ledger, until_s = self.pipeline.log_ledger, time.monotonic() + _WAIT_S
+        while ledger.tally["indexed"] < records:
+            if self.crash.wait(look_s) or time.monotonic() > until_s:
+                raise Wrong(f"{ledger.tally['indexed']} of {records} records are settled ({self.errors or 'time is up'}): no figure")
+        return Moment.now()
 
     def _on_crash(self, _stage: str, error: Exception) -> None:
         self.errors.append(error)

@@ -6,9 +6,11 @@ Each listens on loopback and ends with the benchmark, even a killed one, because
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import NamedTuple
+
+from benchmarks.race import Missing
 
 _PROGRAM = """
 import sys
@@ -22,6 +24,7 @@ print(server.{address}, flush=True)
 sys.stdin.read()
 server.close()
 """
+_EVICTS = '"--maxmemory", "1gb", "--maxmemory-policy", "allkeys-lfu"'
 _STOP_S = 60.0
 _HEAP_MB = 512
 """Of the broker: the tests' 128 are too few for 1,000 partitions."""
@@ -35,47 +38,38 @@ class Started(NamedTuple):
     reason: str = ""
 
 
-@contextmanager
-def own_milvus() -> Iterator[Started]:
+def own_milvus() -> AbstractContextManager[Started]:
     """Start a Milvus from PyPI's wheel, yield its address, and stop it afterwards."""
-    with _started(_PROGRAM.format(module="wheel_milvus", server="WheelMilvus", options="", address="uri")) as started:
-        yield started
+    return _started(_PROGRAM.format(module="wheel_milvus", server="WheelMilvus", options="", address="uri"))
 
 
-@contextmanager
-def own_kafka() -> Iterator[Started]:
+def own_kafka() -> AbstractContextManager[Started]:
     """Start a Kafka broker from Maven's jars, yield its address, and stop it afterwards."""
-    with _started(
-        _PROGRAM.format(module="local_kafka", server="LocalKafka", options=f"heap_mb={_HEAP_MB}", address="bootstrap")
-    ) as started:
-        yield started
+    return _started(_PROGRAM.format(module="local_kafka", server="LocalKafka", options=f"heap_mb={_HEAP_MB}", address="bootstrap"))
 
 
-@contextmanager
-def own_or_given_kafka(address: str | None) -> Iterator[Started]:
-    """Yield the address of a broker that is there already, or start one."""
-    if address:
-        yield Started(address)
-    else:
-        with own_kafka() as started:
-            yield started
-
-
-@contextmanager
-def own_or_given_milvus(address: str | None) -> Iterator[Started]:
-    """Yield the address of a Milvus that is there already, or start one."""
-    if address:
-        yield Started(address)
-    else:
-        with own_milvus() as started:
-            yield started
-
-
-@contextmanager
-def own_redis() -> Iterator[Started]:
+def own_redis() -> AbstractContextManager[Started]:
     """Start a `redis-server`, yield its address, and stop it afterwards."""
-    with _started(_PROGRAM.format(module="redis", server="LocalRedis", options="", address="url")) as started:
-        yield started
+    return _started(_PROGRAM.format(module="redis", server="LocalRedis", options=_EVICTS, address="url"))
+
+
+def own_or_given_redis(address: str | None) -> AbstractContextManager[Started]:
+    """Yield the address of a Redis that is there already, or start one."""
+    return nullcontext(Started(address)) if address else own_redis()
+
+
+def own_or_given_milvus(address: str | None) -> AbstractContextManager[Started]:
+    """Yield the address of a Milvus that is there already, or start one."""
+    return nullcontext(Started(address)) if address else own_milvus()
+
+
+@contextmanager
+def some_kafka(address: str | None) -> Iterator[str]:
+    """Yield the address of a broker that is there already, or start one. Raises Missing."""
+    with nullcontext(Started(address)) if address else own_kafka() as started:
+        if not started.address:
+            raise Missing(f"no broker: {started.reason}")
+        yield started.address
 
 
 @contextmanager

@@ -6,6 +6,7 @@ threads; the bare loop calls what the adapter calls, with the same texts in the 
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,6 +91,13 @@ def new_batcher(engine: Engine) -> Batcher[EncodedQuery, EncodedTemplate]:
     """Return a batcher with the budgets that the service gives it."""
     budget = engine.batch_tokens
     return Batcher(budget_tokens=budget, log_floor_tokens=max(budget // 8, 1))
+
+
+def encoded_templates(model: LoadedModel, texts: Sequence[str]) -> list[EncodedTemplate]:
+    """Return what the prepare stage makes of texts that are all new templates."""
+    with closing(model.new_tokenizer()) as tokenizer:
+        encoded = tokenizer.encode(texts)
+        return [EncodedTemplate(f"{row:032x}", f"{row:032x}", text, encoded.text(row), "logs") for row, text in enumerate(texts)]
 
 
 def bare_loop(engine: Engine, chunks: Sequence[EncodedTemplate]) -> Callable[[], BareResult]:

@@ -14,24 +14,27 @@ in every interval. Streams are read all the time. What they cost is the share by
 turns, in the same worker.
 """
 
-import argparse
-import json
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from functools import partial
+from itertools import count
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from benchmarks.page_browser import NoBrowser, OpenBrowser, Silent, chromium, first_paint_s, requests_of, seen_s
-from benchmarks.page_clients import READY, TIMEOUT_S, Sent
+from benchmarks.copies import copied
+from benchmarks.own_service import fed
+from benchmarks.page_browser import OpenBrowser, chromium, first_paint_s, requests_of, seen_s
+from benchmarks.page_clients import Sent
 from benchmarks.page_index import fill_for_page, synthetic
-from benchmarks.page_worker import Running, fed, opened
+from benchmarks.page_worker import Running, opened
+from benchmarks.program import Figures, option, program
+from benchmarks.race import Wrong, race, ratios
+from benchmarks.rivals.own_process import OwnProcess
 from producers.log_feed import EXAMPLE_QUERIES
 
 HIT, TEMPLATE = "#view li.hit", "#view [aria-label='Templates'] > li"
@@ -43,11 +46,6 @@ _TEMPLATE_ADDRESSES = ("?tab=templates", "?tab=templates&since=15m", "?tab=templ
 _FED = 32_000
 """Different lines that are fed, again and again with other digits."""
 _FLOW_S, _LOOK_S = 120.0, 0.1
-_STOP_S = TIMEOUT_S + 10
-
-
-class Wrong(Exception):
-    """The figures would be worth nothing."""
 
 
 class Plan(NamedTuple):
@@ -64,21 +62,21 @@ class Plan(NamedTuple):
 QUICK = Plan(visits=9, turns=4, interval_s=8.0)
 
 
-def measure(plan: Plan, say: Callable[[str], None]) -> dict[str, Any]:
-    """Fill an index, look at it, and return the figures. Raises NoBrowser, Silent, Wrong."""
-    with tempfile.TemporaryDirectory(prefix="vectail-bench-") as name:
-        say(f"filling an index of {plan.lines:,} lines and {plan.templates:,} templates")
-        with opened(Path(name), partial(_fill, plan)) as running, chromium() as browser:
-            say("looking at it")
-            visits = _visits(running, browser, plan)
-            say("recording what pages ask")
-            addresses = [f"{running.url}/{_address(tab, number)}" for number, tab in enumerate(TABS)]
-            asked = [_parts(page, plan.interval_s) for page in requests_of(browser, addresses, 2 * plan.interval_s)]
-            with fed(running, list(synthetic(_FED, int(time.time() * 1000)))):
-                say("indexing with and without ten open pages")
-                pages = _cost(running, [page for _, page in asked], plan)
-                say("indexing with and without ten people who ask")
-                askers = _cost(running, [page for page, _ in asked], plan)
+def look_at(plan: Plan) -> Figures:
+    """Fill an index, look at it, and return the figures. Raises Missing, Wrong."""
+    with (
+        tempfile.TemporaryDirectory(prefix="vectail-bench-") as name,
+        opened(Path(name), partial(_fill, plan)) as running,
+        chromium() as browser,
+    ):
+        visits = _visits(running, browser, plan)
+        addresses = [f"{running.url}/{_address(tab, number)}" for number, tab in enumerate(TABS)]
+        asked = [_parts(page, plan.interval_s) for page in requests_of(browser, addresses, 2 * plan.interval_s)]
+        texts = list(synthetic(_FED, int(time.time() * 1000)))
+        lists = ([text.encode() for text in copied(texts, copy)] for copy in count())
+        with fed(running.settings, running.service, lists):
+            pages = _cost(running, [page for _, page in asked], plan)
+            askers = _cost(running, [page for page, _ in asked], plan)
     if not askers["answered"]:
         raise Wrong("nothing that was asked was answered")
     costs = {f"{who}_{name}": figure for who, cost in (("pages", pages), ("askers", askers)) for name, figure in cost.items()}
@@ -115,29 +113,29 @@ def _visits(running: Running, browser: OpenBrowser, plan: Plan) -> dict[str, Any
         results.append(seen_s(browser, f"{running.url}/?q={quote(question)}", HIT))
         listings += [seen_s(browser, f"{running.url}/{address}", TEMPLATE) for address in _TEMPLATE_ADDRESSES]
     return {
-        "first_paint_s": round(median(paints), 3),
-        "first_result_s": round(median(results), 3),
-        "templates_p95_s": round(quantiles(listings, n=20, method="inclusive")[-1], 3),
-        "first_families_s": round(median(bare), 3),
-        "templates_p50_s": round(median(listings), 3),
+        "first_paint_s": median(paints),
+        "first_result_s": median(results),
+        "templates_p95_s": quantiles(listings, n=20, method="inclusive")[-1],
+        "first_families_s": median(bare),
+        "templates_p50_s": median(listings),
     }
 
 
 def _cost(running: Running, pages: Sequence[Sequence[Sent]], plan: Plan) -> dict[str, Any]:
     """Return by how much indexing is slower with the pages, by pairs of intervals in alternating order."""
     _await_flow(running)
-    losses, told = list[float](), list[dict[str, Any]]()
-    for turn in range(plan.turns):
-        speeds: dict[bool, float] = {}
-        for has_pages in (True, False) if turn % 2 == 0 else (False, True):
-            if not has_pages:
-                speeds[False] = _lines_per_s(running, plan.interval_s)
-                continue
-            with _clients(running.url, pages, plan.interval_s) as became:
-                speeds[True] = _lines_per_s(running, plan.interval_s)
-            told.append(became)
-        losses.append(1 - speeds[True] / speeds[False])
-    return {"loss": round(median(losses), 3), "loss_each": [round(loss, 3) for loss in losses]} | summed(told)
+    told: list[dict[str, Any]] = []
+
+    def with_pages() -> float:
+        asked = [running.url, pages, plan.interval_s, STREAM]
+        with closing(OwnProcess("benchmarks.page_clients:open_pages", asked, log=running.folder / "clients.log")) as clients:
+            speed = _lines_per_s(running, plan.interval_s)
+            told.append(clients.ask("end"))
+        return speed
+
+    speeds = race({"with": with_pages, "without": lambda: _lines_per_s(running, plan.interval_s)}, plan.turns)
+    losses = [1 - share for share in ratios(speeds["with"], speeds["without"])]
+    return {"loss": median(losses), "loss_each": losses} | summed(told)
 
 
 def summed(told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -166,43 +164,19 @@ def _lines_per_s(running: Running, seconds: float) -> float:
     return speed
 
 
-@contextmanager
-def _clients(url: str, pages: Sequence[Sequence[Sent]], period_s: float) -> Iterator[dict[str, Any]]:
-    """Let clients be these pages; what it yields says at the end what became of their requests."""
-    told: dict[str, Any] = {}
-    plan = {"url": url, "pages": pages, "period_s": period_s, "stream": STREAM}
-    command = [sys.executable, "-m", "benchmarks.page_clients", json.dumps(plan)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - ours
-        if process.stdout is None or process.stdout.readline().strip() != READY:
-            raise Wrong("the clients did not start")
-        yield told
-        printed, _ = process.communicate(timeout=_STOP_S)
-    told |= json.loads(printed)
-
-
-def main(show: Callable[[str], None] = print, arguments: Sequence[str] | None = None) -> None:
-    """Measure, and show the figures."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK.visits} visits and {QUICK.turns} turns; the index is as large")
-    parser.add_argument("--lines", type=int, help="another number of lines")
-    parser.add_argument("--templates", type=int, help="another number of templates")
-    parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")
-    chosen = parser.parse_args(arguments)
+def measure(chosen: Namespace) -> Figures:
+    """Measure as asked for. Raises Missing, Wrong."""
     plan = QUICK if chosen.quick else Plan()
-    plan = plan._replace(lines=chosen.lines or plan.lines, templates=chosen.templates or plan.templates)
-    try:
-        figures = measure(plan, (lambda _line: None) if chosen.json else show)
-    except (NoBrowser, Silent, Wrong) as error:
-        parser.error(str(error))
-    if chosen.json:
-        show(json.dumps(figures))
-        return
-    show(f"{'first paint':<24}{figures['first_paint_s']:>8.3f} s   (goal: at most 0.5)")
-    show(f"{'first result':<24}{figures['first_result_s']:>8.3f} s   (goal: at most 0.5)")
-    show(f"{'templates, p95':<24}{figures['templates_p95_s']:>8.3f} s   (goal: at most 1)")
-    show(f"{'ten open pages cost':<24}{figures['ten_pages_loss']:>8.1%}     (goal: at most 5 %)")
-    show(f"{'ten people who ask':<24}{figures['ten_askers_loss']:>8.1%}")
+    return look_at(plan._replace(lines=chosen.lines or plan.lines, templates=chosen.templates or plan.templates))
 
+
+main = program(
+    __doc__,
+    measure,
+    option("--lines", type=int, help="another number of lines"),
+    option("--templates", type=int, help="another number of templates"),
+    quick=f"{QUICK.visits} visits and {QUICK.turns} turns; the index is as large",
+)
 
 if __name__ == "__main__":
     main()

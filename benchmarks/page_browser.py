@@ -17,9 +17,10 @@ from playwright.sync_api import Browser as OpenBrowser
 from playwright.sync_api import Page, Request, sync_playwright
 
 from benchmarks.page_clients import Sent
+from benchmarks.race import Missing, Wrong
 
 CHROMIUM = Path("/usr/bin/chromium")
-__all__ = ["NoBrowser", "OpenBrowser", "Silent", "chromium", "first_paint_s", "requests_of", "seen_s"]
+__all__ = ["OpenBrowser", "chromium", "first_paint_s", "requests_of", "seen_s"]
 _WAIT_MS = 30_000
 _FIRST_S, _LOOK_S = 60.0, 0.1
 """How long all pages together may take to ask their first."""
@@ -32,19 +33,11 @@ _SEEN = """window.seen = new Promise((resolve) => new MutationObserver(() => {
 """Both are promises, which the browser's own debugger awaits: the page's policy allows no evaluation of strings within it."""
 
 
-class NoBrowser(Exception):
-    """There is no Chromium here."""
-
-
-class Silent(Exception):
-    """A page asks nothing of the API."""
-
-
 @contextmanager
 def chromium() -> Iterator[OpenBrowser]:
-    """Start it. Raises NoBrowser."""
+    """Start it. Raises Missing."""
     if not CHROMIUM.exists():
-        raise NoBrowser(f"{CHROMIUM} is missing: apt-get install chromium")
+        raise Missing(f"{CHROMIUM} is missing: apt-get install chromium")
     arguments = ["--disable-dev-shm-usage"] + (["--no-sandbox"] if os.geteuid() == 0 else [])
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=arguments)
@@ -73,7 +66,7 @@ def seen_s(browser: OpenBrowser, address: str, selector: str) -> float:
 def requests_of(browser: OpenBrowser, addresses: Sequence[str], seconds: float) -> list[list[Sent]]:
     """Open these pages, one at least, all at once; return what each asks of the API, until so many seconds after all have asked.
 
-    Raises Silent if one asks nothing.
+    Raises Wrong if one asks nothing.
     """
     found: list[list[Sent]] = [[] for _ in addresses]
     began_s: dict[int, float] = {}
@@ -86,7 +79,7 @@ def requests_of(browser: OpenBrowser, addresses: Sequence[str], seconds: float) 
         while len(began_s) < len(pages) and time.monotonic() < until_s:
             pages[-1].wait_for_timeout(_LOOK_S * 1000)
         if silent := [address for number, address in enumerate(addresses) if number not in began_s]:
-            raise Silent(f"these pages asked nothing for {_FIRST_S:.0f} s: {', '.join(silent)}")
+            raise Wrong(f"these pages asked nothing for {_FIRST_S:.0f} s: {', '.join(silent)}")
         pages[-1].wait_for_timeout(seconds * 1000)
     return found
 

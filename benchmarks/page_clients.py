@@ -1,4 +1,4 @@
-"""Clients that ask what open pages ask, in a process of their own: `python -m benchmarks.page_clients`, as `benchmarks.page` starts it.
+"""Clients that ask what open pages ask, in a process of their own.
 
 Each page is a list of requests with the seconds at which a real page sent them; its client sends them at these seconds, again in every
 period. A stream is opened once and read. Nothing is parsed: a browser's work is not the worker's. What is asked when the end comes is
@@ -6,16 +6,15 @@ waited for and counted: the slowest answers are the ones that an end would cut o
 """
 
 import http.client
-import json
-import sys
 import threading
 import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from benchmarks.rivals.own_process import Opened
+
 STREAM = "text/event-stream"
-READY = "asking"
 TIMEOUT_S = 70.0
 _CHUNK_BYTES = 65_536
 
@@ -87,32 +86,23 @@ def read_stream(url: str, request: Sent, ended: threading.Event, tally: Tally) -
     client.close()
 
 
-def main() -> None:
-    """Be the pages of the plan, JSON on the command line, from the line `READY` until standard input is closed; print what became of it."""
-    plan = json.loads(sys.argv[1])
+def open_pages(url: str, pages: Sequence[Sequence[Sent]], period_s: float, stream: str) -> Opened:
+    """Be these pages until asked what became of their requests; those at `stream` are streams."""
     ended, tally, askers, readers = threading.Event(), Tally(), list[threading.Thread](), list[threading.Thread]()
-    start_s, pages = time.monotonic(), plan["pages"]
+    start_s = time.monotonic()
     for number, page in enumerate(pages):
-        requests = [Sent(*request) for request in page]
-        asked = [request for request in requests if not request.path.startswith(plan["stream"])]
-        begins_s = start_s + plan["period_s"] * number / len(pages)  # so that they do not all ask at once
-        arguments = (plan["url"], asked, plan["period_s"], begins_s, ended, tally)
-        askers.append(threading.Thread(target=run_page, args=arguments, daemon=True))
-        readers += [
-            threading.Thread(target=read_stream, args=(plan["url"], request, ended, tally), daemon=True)
-            for request in requests
-            if request.path.startswith(plan["stream"])
-        ][:1]
+        asked = [request for request in page if not request.path.startswith(stream)]
+        begins_s = start_s + period_s * number / len(pages)  # so that they do not all ask at once
+        askers.append(threading.Thread(target=run_page, args=(url, asked, period_s, begins_s, ended, tally), daemon=True))
+        for request in [one for one in page if one.path.startswith(stream)][:1]:
+            readers.append(threading.Thread(target=read_stream, args=(url, request, ended, tally), daemon=True))
     for thread in (*askers, *readers):
         thread.start()
-    sys.stdout.write(f"{READY}\n")
-    sys.stdout.flush()
-    sys.stdin.read()
-    ended.set()
-    for thread in askers:
-        thread.join()  # as long as an answer takes, `TIMEOUT_S` at most
-    sys.stdout.write(f"{json.dumps(tally.facts())}\n")
 
+    def end(_asked: object) -> dict[str, Any]:
+        ended.set()
+        for thread in askers:
+            thread.join()  # as long as an answer takes, `TIMEOUT_S` at most
+        return tally.facts()
 
-if __name__ == "__main__":
-    main()
+    return Opened({}, end)

@@ -12,21 +12,24 @@ by line in turn, on one partition; what counts there is how many lines a block h
 every record. All sides take turns; a ratio is taken within a round, then the median.
 """
 
-import argparse
-import json
-import subprocess
-import sys
+import tempfile
+from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import orjson
 
-from benchmarks.copies import SYNTHETIC, copies, texts_of_files
-from benchmarks.own_servers import own_or_given_kafka
+from benchmarks.copies import copies, texts_of_files
+from benchmarks.own_servers import some_kafka
 from benchmarks.poll_to_ready_side import Plan
+from benchmarks.program import ANOTHER_ROUNDS, FILES, KAFKA, Figures, option, program
+from benchmarks.race import Wrong, race, ratios
+from benchmarks.rivals.own_process import OwnProcess
 from benchmarks.send import send
 from consumers.text.mask import Masker
 from worker.runtime.kafka_admin import KafkaAdmin
@@ -39,8 +42,6 @@ FIVE_YEARS = "five_years"
 YEARS = (2019, 2020, 2021, 2022, 2023)
 _GAP = timedelta(milliseconds=100)
 """Between two lines of one year."""
-_SIDES = ("bare", *KINDS, FIVE_YEARS, "two")
-"""In the order of one round; every other round goes backwards."""
 _TO_PARTITION = 500
 """Lines in a row that go to one partition."""
 _MASKED_AT_ONCE = 8_000
@@ -106,131 +107,77 @@ def fill(bootstrap_servers: str, texts: Sequence[str], lines: int) -> int:
 
 
 def run_sides(plans: Sequence[Plan]) -> list[dict[str, Any]]:
-    """Run a process for each plan; all begin together."""
-    programs = [
-        subprocess.Popen(  # noqa: S603 - ours
-            [sys.executable, "-m", "benchmarks.poll_to_ready_side", json.dumps(plan._asdict())],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=Path(__file__).parents[1],
-        )
-        for plan in plans
-    ]
-    try:
-        for program in programs:
-            assert program.stdout  # noqa: S101 - asked for above
-            if program.stdout.readline().strip() != "ready":
-                raise SystemExit("a process did not begin; what it says is above")
-        for program in programs:
-            assert program.stdin  # noqa: S101
-            program.stdin.write("go\n")
-            program.stdin.flush()
-        printed = [program.communicate()[0] for program in programs]
-    finally:
-        for program in programs:
-            program.kill()
-    if any(program.returncode for program in programs):
-        raise SystemExit("a process failed; what it says is above")
-    return [json.loads(one) for one in printed]
+    """Run a process for each plan; all begin together. Raises Wrong."""
+    with ExitStack() as stack:
+        scratch, sides = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vectail-bench-"))), []
+        for number, plan in enumerate(plans):
+            sides.append(OwnProcess("benchmarks.poll_to_ready_side:open_side", [plan], log=scratch / f"{number}.log"))
+            stack.callback(sides[-1].close)
+        for side in sides:
+            side.begin("go")
+        return [side.end() for side in sides]
 
 
-def measure(bootstrap_servers: str, *, warm: int, lines: int, rounds: int) -> Measured:
-    """Run all sides in turns."""
-    found: Measured = {side: [] for side in _SIDES}
+def race_of(bootstrap_servers: str, *, warm: int, lines: int, rounds: int) -> Measured:
+    """Run all sides in turns. Raises Wrong."""
 
-    def plan(topic: str, *, is_bare: bool = False) -> Plan:
-        return Plan(bootstrap_servers, is_bare, "warm", warm, topic, lines)
+    def run(*topics: str, is_bare: bool = False) -> dict[str, Any]:
+        ran = run_sides([Plan(bootstrap_servers, is_bare, "warm", warm, topic, lines) for topic in topics])
+        return ran[0] if len(ran) == 1 else {"wall_s": max(one["wall_s"] for one in ran), "cpu_s": sum(one["cpu_s"] for one in ran)}
 
-    for number in range(rounds):
-        for side in _SIDES if number % 2 == 0 else reversed(_SIDES):
-            if side == "two":
-                both = run_sides([plan("text"), plan("text_2")])
-                found[side].append({"wall_s": max(one["wall_s"] for one in both), "cpu_s": sum(one["cpu_s"] for one in both)})
-            else:
-                found[side] += run_sides([plan("text" if side == "bare" else side, is_bare=side == "bare")])
+    sides: dict[str, Callable[[], dict[str, Any]]] = {"bare": partial(run, "text", is_bare=True)}
+    sides |= {kind: partial(run, kind) for kind in (*KINDS, FIVE_YEARS)}
+    found = race(sides | {"two": partial(run, "text", "text_2")}, rounds)
     check_years(found[FIVE_YEARS])
     return found
 
 
 def check_years(ran: Sequence[Mapping[str, Any]]) -> None:
-    """End the program unless each run's blocks were of five years: with another time than the line's, blocks would be easy to fill."""
+    """Raise Wrong unless each run's blocks were of five years: with another time than the line's, blocks would be easy to fill."""
     for one in ran:
         if tuple(one["years"]) != YEARS:
-            raise SystemExit(f"the blocks are of the years {one['years']}: no figure")
+            raise Wrong(f"the blocks are of the years {one['years']}: no figure")
 
 
-def figures_of(found: Measured, lines: int) -> dict[str, Any]:
+def figures_of(found: Measured, lines: int) -> Figures:
     """Return what `--json` prints."""
 
-    def cpu_us(side: str) -> float:
-        return round(1e6 * median(float(one["cpu_s"]) for one in found[side]) / lines, 2)
+    def each(side: str, key: str) -> list[float]:
+        return [float(one[key]) for one in found[side]]
 
-    def per_s(side: str) -> int:
-        return round(lines / median(float(one["wall_s"]) for one in found[side]))
-
-    def per_block(side: str) -> float:
-        return round(median(lines / int(one["blocks"]) for one in found[side]), 1)
-
-    def ratio(one: str, other: str) -> float:
-        pairs = zip(found[one], found[other], strict=True)
-        return round(median(float(b["wall_s"]) / float(a["wall_s"]) for a, b in pairs), 2)
-
+    cpu_us = {side: 1e6 * median(each(side, "cpu_s")) / lines for side in found}
+    per_s = {side: lines / median(each(side, "wall_s")) for side in found}
+    per_block = {side: lines / median(each(side, "blocks")) for side in ("text", FIVE_YEARS)}
+    of_text = {"": "text", "json_": "json", "fat_json_": "fat_json"}
     return {
-        "cpu_us_per_line": cpu_us("text"),
-        "json_cpu_us_per_line": cpu_us("json"),
-        "fat_json_cpu_us_per_line": cpu_us("fat_json"),
-        "poll_to_ready_per_s": per_s("text"),
-        "json_poll_to_ready_per_s": per_s("json"),
-        "fat_json_poll_to_ready_per_s": per_s("fat_json"),
-        "two_processes": round(2 * ratio("two", "text"), 2),
-        "vs_bare_consume": ratio("text", "bare"),
-        "bare_cpu_us_per_line": cpu_us("bare"),
-        "bare_per_s": per_s("bare"),
+        **{f"{name}cpu_us_per_line": cpu_us[side] for name, side in of_text.items()},
+        **{f"{name}poll_to_ready_per_s": per_s[side] for name, side in of_text.items()},
+        "two_processes": 2 * median(ratios(each("text", "wall_s"), each("two", "wall_s"))),
+        "vs_bare_consume": median(ratios(each("bare", "wall_s"), each("text", "wall_s"))),
+        "bare_cpu_us_per_line": cpu_us["bare"],
+        "bare_per_s": per_s["bare"],
         "stage_us_per_line": {
-            stage: round(1e6 * median(one["stage_s"][stage] for one in found["text"]) / lines, 2) for stage in ("prepare", "store")
+            stage: 1e6 * median(one["stage_s"][stage] for one in found["text"]) / lines for stage in ("prepare", "store")
         },
-        "lines_per_block": per_block("text"),
-        "five_years_lines_per_block": per_block(FIVE_YEARS),
+        "lines_per_block": per_block["text"],
+        "five_years_lines_per_block": per_block[FIVE_YEARS],
         "lines": lines,
         "rounds": len(found["text"]),
     }
 
 
-def show_table(figures: dict[str, Any], show: Callable[[str], None]) -> None:
-    """Show the figures as a person reads them."""
-    show(f"{figures['lines']:,} lines, {figures['rounds']} rounds; processor time of all threads of the process")
-    show(f"{'':<22}{'µs a line':>12}{'lines/s':>12}")
-    for side, name in (("", "text"), ("json_", "JSON"), ("fat_json_", "JSON of Kubernetes")):
-        show(f"{name:<22}{figures[f'{side}cpu_us_per_line']:>12.2f}{figures[f'{side}poll_to_ready_per_s']:>12,}")
-    show(f"{'bare consume loop':<22}{figures['bare_cpu_us_per_line']:>12.2f}{figures['bare_per_s']:>12,}")
-    show(f"{'seconds in a stage':<22}" + ", ".join(f"{stage} {us:.2f} µs a line" for stage, us in figures["stage_us_per_line"].items()))
-    show(f"lines a block: {figures['lines_per_block']}; of five years in turn on one partition: {figures['five_years_lines_per_block']}")
-    show(f"two processes do {figures['two_processes']} times one; one does {figures['vs_bare_consume']} of the bare loop's rate")
+def measure(chosen: Namespace) -> Figures:
+    """Fill the topics and run all sides in turns. Raises Missing, Wrong."""
+    lines, texts = chosen.lines or (QUICK_LINES if chosen.quick else LINES), texts_of_files(chosen.files)
+    with some_kafka(chosen.kafka) as address:
+        warm = fill(address, texts, lines)
+        found = race_of(address, warm=warm, lines=lines, rounds=chosen.rounds or (QUICK_ROUNDS if chosen.quick else ROUNDS))
+    return figures_of(found, lines)
 
 
-def main(show: Callable[[str], None] = print, arguments: Sequence[str] | None = None) -> None:
-    """Fill the topics, run all sides in turns, and show what a line cost."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("files", nargs="*", help=f"logs (default: {SYNTHETIC:,} synthetic lines)")
-    parser.add_argument(
-        "--quick", action="store_true", help=f"{QUICK_LINES:,} lines instead of {LINES:,}, {QUICK_ROUNDS} rounds, not {ROUNDS}"
-    )
-    parser.add_argument("--lines", type=int, help="another number of lines")
-    parser.add_argument("--rounds", type=int, help="another number of rounds")
-    parser.add_argument("--kafka", metavar="HOST:PORT", help="a broker to use, instead of one that is started; topics are created there")
-    parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")
-    chosen = parser.parse_args(arguments)
-    lines = chosen.lines or (QUICK_LINES if chosen.quick else LINES)
-    texts = texts_of_files(chosen.files)
-    with own_or_given_kafka(chosen.kafka) as started:
-        if not started.address:
-            parser.error(f"no broker: {started.reason}")
-        warm = fill(started.address, texts, lines)
-        found = measure(started.address, warm=warm, lines=lines, rounds=chosen.rounds or (QUICK_ROUNDS if chosen.quick else ROUNDS))
-    figures = figures_of(found, lines)
-    show(json.dumps(figures)) if chosen.json else show_table(figures, show)
-
+SIZE = option("--lines", type=int, help="another number of lines")
+_QUICK = f"{QUICK_LINES:,} lines instead of {LINES:,}, {QUICK_ROUNDS} rounds, not {ROUNDS}"
+main = program(__doc__, measure, FILES, SIZE, ANOTHER_ROUNDS, KAFKA, quick=_QUICK)
 
 if __name__ == "__main__":
     main()

@@ -1,34 +1,31 @@
-"""One process of `benchmarks.poll_to_ready`: reads a topic through a worker's stages or with a bare loop, and prints what that took.
+"""One process of `benchmarks.poll_to_ready`: reads a topic through a worker's stages or with a bare loop, and says what that took.
 
-It is started with one JSON object as its argument, prints a line when it is about to begin, begins when it reads a line, and prints its
-figures. So several can begin together.
+Opened, it has learnt the templates; it begins when it is asked, so that several can begin together.
 """
 
-import json
-import sys
 import time
-import uuid
 from collections.abc import Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from benchmarks.null_sink import NullSink
-from benchmarks.own_pipeline import running_pipeline
-from benchmarks.safety_sides import Moment, Watched, made_up_model
-from consumers.kafka.settings import KafkaSourceSettings, client_properties
+from benchmarks.own_pipeline import RunningPipeline, running_pipeline, source_settings
+from benchmarks.race import Wrong
+from benchmarks.rivals.own_process import Opened
+from benchmarks.safety_sides import made_up_model
+from consumers.kafka.settings import client_properties
 from consumers.kafka.source import consumer_of
-from consumers.kafka.subscription import Subscription
 from sinks.block import Block
-from worker.settings.settings import load_settings
+from worker.settings.settings import Settings, load_settings
 
 _POLLED = 2_000
 """Messages that the bare loop asks for at once."""
 _LOOK_S = 0.02
-_WAIT_S = 300.0
 
 
 class Plan(NamedTuple):
-    """What one process does; what `json` makes of it is its argument."""
+    """What one process does."""
 
     bootstrap_servers: str
     is_bare: bool
@@ -55,49 +52,45 @@ class YearSink(NullSink):
         self.years.update(datetime.fromtimestamp(ms / 1000, UTC).year for one in blocks for ms in (one.first_ms, one.last_ms))
 
 
-def measure_ready(plan: Plan) -> dict[str, Any]:
-    """Read the topic into blocks; the time ends when the last record is settled."""
+def open_side(plan: Plan) -> Opened:
+    """Read what must be known; the answer is the figures of the topic."""
     settings = load_settings(None, {"kafka": {"bootstrap_servers": plan.bootstrap_servers}})
-    sink = YearSink()
-    with running_pipeline(settings, made_up_model(settings), sink) as running:
-        ledger = running.pipeline.log_ledger
+    if plan.is_bare:
+        return Opened({}, lambda _go: measure_bare(plan, settings))
+    sink, stack = YearSink(), ExitStack()
+    running = stack.enter_context(running_pipeline(settings, made_up_model(settings), sink))
+    with running.reading(settings, plan.warm_topic):
+        running.await_indexed(plan.warm_records, look_s=_LOOK_S)
 
-        def read(topic: str, until: int) -> tuple[Watched, Moment]:
-            group = f"bench-{uuid.uuid4().hex[:8]}"
-            kafka = KafkaSourceSettings(bootstrap_servers=plan.bootstrap_servers, group=group)
-            source = Watched(kafka, Subscription(names=(topic,)), commits=True)
-            with running.polling(source, commit_interval_s=settings.kafka.commit_interval_s):
-                until_s = time.monotonic() + _WAIT_S
-                while ledger.tally["indexed"] < until and not running.crash.wait(_LOOK_S) and time.monotonic() < until_s:
-                    pass
-                ended = Moment.now()
-            return source, ended
+    def measure(_go: object) -> dict[str, Any]:
+        with stack:
+            return measure_ready(plan, settings, running, sink)
 
-        read(plan.warm_topic, plan.warm_records)
-        warm_blocks = sink.blocks
-        sink.years.clear()
-        busy = {name: meter.seconds for name, meter in running.pipeline.busy.items()}
-        _await_start()
-        source, ended = read(plan.topic, plan.warm_records + plan.records)
-        indexed = ledger.tally["indexed"] - plan.warm_records
+    return Opened({}, measure)
+
+
+def measure_ready(plan: Plan, settings: Settings, running: RunningPipeline, sink: YearSink) -> dict[str, Any]:
+    """Read the topic into blocks; the time ends when the last record is settled. Raises Wrong."""
+    warm_blocks = sink.blocks
+    sink.years.clear()
+    busy = {name: meter.seconds for name, meter in running.pipeline.busy.items()}
+    with running.reading(settings, plan.topic) as source:
+        ended = running.await_indexed(plan.warm_records + plan.records, look_s=_LOOK_S)
+    indexed = running.pipeline.log_ledger.tally["indexed"] - plan.warm_records
     if indexed != plan.records or source.began is None:
-        raise SystemExit(f"{indexed} of {plan.records} records are settled ({running.errors or 'time is up'}): no figure")
-    stages = {name: running.pipeline.busy[name].seconds - before for name, before in busy.items()}
+        raise Wrong(f"{indexed} of {plan.records} records are settled: no figure")
     return {
         "wall_s": ended.wall_s - source.began.wall_s,
         "cpu_s": ended.cpu_s - source.subscribed.cpu_s,
-        "stage_s": stages,
+        "stage_s": {name: running.pipeline.busy[name].seconds - before for name, before in busy.items()},
         "blocks": sink.blocks - warm_blocks,
-        "block_bytes": sink.block_bytes,
         "years": sorted(sink.years),
     }
 
 
-def measure_bare(plan: Plan) -> dict[str, Any]:
-    """Read the topic, look at what every record holds, and do nothing with it."""
-    settings = KafkaSourceSettings(bootstrap_servers=plan.bootstrap_servers, group=f"bench-{uuid.uuid4().hex[:8]}")
-    consumer = consumer_of({**client_properties(settings), "auto.offset.reset": "earliest", "enable.partition.eof": False})
-    _await_start()
+def measure_bare(plan: Plan, settings: Settings) -> dict[str, Any]:
+    """Read the topic, look at what every record holds, and do nothing with it. Raises Wrong."""
+    consumer = consumer_of({**client_properties(source_settings(settings)), "auto.offset.reset": "earliest", "enable.partition.eof": False})
     began_cpu_s, began_s, read = time.process_time(), 0.0, 0
     consumer.subscribe([plan.topic])
     while read < plan.records:
@@ -105,7 +98,7 @@ def measure_bare(plan: Plan) -> dict[str, Any]:
         began_s = began_s or time.perf_counter()
         errors = [message.error() for message in messages]
         if any(errors):
-            raise SystemExit(f"kafka: {next(filter(None, errors))}")
+            raise Wrong(f"kafka: {next(filter(None, errors))}")
         columns = (
             [message.value() for message in messages],
             [message.key() for message in messages],
@@ -118,18 +111,3 @@ def measure_bare(plan: Plan) -> dict[str, Any]:
     figures = {"wall_s": time.perf_counter() - began_s, "cpu_s": time.process_time() - began_cpu_s}
     consumer.close()
     return figures
-
-
-def _await_start() -> None:
-    print("ready", flush=True)
-    sys.stdin.readline()
-
-
-def main() -> None:
-    """Measure as told."""
-    plan = Plan(**json.loads(sys.argv[1]))
-    print(json.dumps(measure_bare(plan) if plan.is_bare else measure_ready(plan)), flush=True)
-
-
-if __name__ == "__main__":
-    main()

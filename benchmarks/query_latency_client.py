@@ -9,21 +9,17 @@ import itertools
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
+from benchmarks.rivals.own_process import Opened
 from worker.asking.question import MAX_DEADLINE_MS
 
-FETCH_WAIT_MS = 10
-"""The embedded broker does not wake a reader that waits for records; it looks again after this time."""
 DEADLINE_MS = MAX_DEADLINE_MS
 """The longest that a query may have. A question behind a flood that waits longer counts with this time, a lower bound."""
 K = 10
 _POLL_S = 0.05
-_END_S = 20.0
 _READY_S = 60.0
 
 
@@ -80,7 +76,7 @@ class Asking:
                 "bootstrap.servers": topics.bootstrap_servers,
                 "group.id": "query-latency",
                 "enable.auto.commit": False,
-                "fetch.wait.max.ms": FETCH_WAIT_MS,
+                "fetch.wait.max.ms": 10,  # as in `own_service.broker_tables`
             }
         )
         found = self._consumer.list_topics(topics.replies, timeout=_READY_S).topics[topics.replies].partitions
@@ -120,11 +116,6 @@ class Asking:
         self.done += [Answered(due_s, now_s - due_s, "open", {}) for due_s in self._due_s.values()]
         self._due_s.clear()
 
-    def close(self) -> None:
-        """Close both clients."""
-        self._producer.flush(_POLL_S)
-        self._consumer.close()
-
     def _note(self, message: Message, now_s: float) -> bool:
         found = dict(message.headers() or ()).get("kafka_correlationId")
         due_s = self._due_s.pop(found, None) if isinstance(found, bytes) else None
@@ -158,47 +149,12 @@ def ask_closed(asking: Asking, loop: ClosedLoop) -> list[Answered]:
     return asking.done
 
 
-class Client:
-    """Handle of the client process, which runs one loop at a time.
-
-    Thread: main.
-    """
-
-    def __init__(self, topics: Topics) -> None:
-        """Start it and wait until it is ready."""
-        spawn = get_context("spawn")
-        self._connection, theirs = spawn.Pipe()
-        self._process = spawn.Process(target=_serve, args=(theirs, topics), daemon=True)
-        self._process.start()
-        theirs.close()
-        self._connection.recv()
-
-    def begin(self, loop: OpenLoop | ClosedLoop) -> None:
-        """Let it ask; `end` collects the outcomes."""
-        self._connection.send(loop)
-
-    def end(self) -> list[Answered]:
-        """Wait for the loop's end. Raises EOFError if the process has died."""
-        answered: list[Answered] = self._connection.recv()
-        return answered
-
-    def close(self) -> None:
-        """End the process."""
-        self._connection.close()
-        self._process.join(_END_S)
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join()
-
-
-def _serve(connection: Connection, topics: Topics) -> None:
-    """Run loops until the other end is closed."""
+def open_client(topics: Topics) -> Opened:
+    """Open in a process of its own; it runs one loop at a time and answers with the outcome of each question."""
     asking = Asking(topics)
-    connection.send("ready")
-    try:
-        while True:
-            loop: OpenLoop | ClosedLoop = connection.recv()
-            asking.done = []
-            connection.send(ask_open(asking, loop) if isinstance(loop, OpenLoop) else ask_closed(asking, loop))
-    except EOFError:
-        asking.close()
+
+    def run(loop: OpenLoop | ClosedLoop) -> list[Answered]:
+        asking.done = []
+        return ask_open(asking, loop) if isinstance(loop, OpenLoop) else ask_closed(asking, loop)
+
+    return Opened({}, run)

@@ -6,12 +6,12 @@ waiting time, so the percentiles of such a side are lower bounds.
 
 from collections import Counter
 from collections.abc import Sequence
-from math import ceil
 from statistics import median
 from typing import Any, NamedTuple
 
 from benchmarks.query_latency_client import Answered
 from benchmarks.query_latency_sides import BatchTime
+from benchmarks.race import percentile
 
 PERCENTILES = (50, 95, 99)
 PARTS = ("wait", "embed", "search")
@@ -43,13 +43,6 @@ class Round(NamedTuple):
         return 1 - self.asked.tokens_per_s / self.alone.tokens_per_s
 
 
-def percentile(values: Sequence[float], percent: float) -> float:
-    """Return the smallest value that `percent` per cent of the values do not exceed. Raises ValueError without values."""
-    if not values:
-        raise ValueError("nothing was measured")
-    return sorted(values)[max(ceil(len(values) * percent / 100), 1) - 1]
-
-
 def wait_and_embed_s(answered: Answered) -> float:
     """Return a question's wait for the engine plus its time in it; its total time if the worker reports none."""
     return answered.seconds["wait"] + answered.seconds["embed"] if answered.seconds else answered.total_s
@@ -61,7 +54,9 @@ def parts_ms(answered: Sequence[Answered]) -> dict[str, dict[str, float]]:
     found = {"total": [one.total_s for one in answered], "wait_embed": [wait_and_embed_s(one) for one in answered]}
     found |= {part: [one.seconds[part] for one in told] for part in PARTS}
     found["reply"] = [one.total_s - sum(one.seconds[part] for part in PARTS) for one in told]
-    return {part: {f"p{percent}": _ms(percentile(values, percent)) for percent in PERCENTILES} for part, values in found.items() if values}
+    return {
+        part: {f"p{percent}": 1000 * percentile(values, percent) for percent in PERCENTILES} for part, values in found.items() if values
+    }
 
 
 def outcomes(answered: Sequence[Answered]) -> dict[str, int]:
@@ -84,22 +79,22 @@ def capped_batches(batches: Sequence[BatchTime], since_s: float, until_s: float)
 def loaded_figures(
     ours: Sequence[Answered], fifo: Sequence[Answered], idle: Sequence[Answered], rounds: Sequence[Round], capped: Sequence[BatchTime]
 ) -> dict[str, Any]:
-    """Return the figures under load; the five of the goals first."""
+    """Return the figures under load."""
     cap_s = percentile([batch.seconds for batch in capped], 99)
     ours_s, fifo_s = (percentile([wait_and_embed_s(one) for one in side], 99) for side in (ours, fifo))
     capacity = median(one.alone.tokens_per_s for one in rounds)
     query_tokens_per_s = sum(one.asked.query_tokens for one in rounds) / sum(one.asked.seconds for one in rounds)
     return {
-        "p99_over_batch_cap": round(ours_s / cap_s, 3),
-        "fifo_p99_over_ours": round(fifo_s / ours_s, 1),
-        "bulk_loss_share": round(median(one.loss_share for one in rounds), 4),
+        "p99_over_batch_cap": ours_s / cap_s,
+        "fifo_p99_over_ours": fifo_s / ours_s,
+        "bulk_loss_share": median(one.loss_share for one in rounds),
         "answered": outcomes(ours).get("hits", 0),
         "asked": len(ours),
-        "bulk_loss_share_rounds": [round(one.loss_share, 4) for one in rounds],
-        "query_token_share": round(query_tokens_per_s / capacity, 4),
-        "bulk_tokens_per_s": round(capacity),
-        "batch_cap_ms": _ms(cap_s),
-        "batch_median_ms": _ms(median(batch.seconds for batch in capped)),
+        "bulk_loss_share_rounds": [one.loss_share for one in rounds],
+        "query_token_share": query_tokens_per_s / capacity,
+        "bulk_tokens_per_s": capacity,
+        "batch_cap_ms": 1000 * cap_s,
+        "batch_median_ms": 1000 * median(batch.seconds for batch in capped),
         "batch_tokens": median(batch.log_tokens for batch in capped),
         "idle_ms": parts_ms(idle),
         "loaded_ms": parts_ms(ours),
@@ -112,11 +107,7 @@ def closed_figures(answered: Sequence[Answered], seconds: float) -> dict[str, An
     """Return what users in a closed loop see."""
     return {
         "asked": len(answered),
-        "queries_per_s": round(len(answered) / seconds, 1),
+        "queries_per_s": len(answered) / seconds,
         "outcomes": outcomes(answered),
         "ms": parts_ms(answered),
     }
-
-
-def _ms(seconds: float) -> float:
-    return round(seconds * 1000, 1)

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.own_service import fed
 from benchmarks.query_latency_client import Answered, ClosedLoop, OpenLoop
 from benchmarks.query_latency_figures import Round, Stretch, capped_batches, closed_figures
-from benchmarks.query_latency_sides import BatchTime, Side, await_that, fed, opened
+from benchmarks.query_latency_sides import BatchTime, Side, await_committed, await_that, opened
 from benchmarks.query_latency_texts import QUERY_WORDS, distinct_lines, distinct_questions, poisson_times, words_of
 from producers.lines import TooLarge, read_files
 from producers.log_feed import synthetic_lines
@@ -19,10 +20,6 @@ from worker.embedding.loaded import LoadedModel
 from worker.querying.query_text import new_query_encoder
 from worker.settings.settings import Settings
 
-SECONDS, QUICK_SECONDS = 120.0, 15.0
-ROUNDS, QUICK_ROUNDS = 4, 2
-PATIENCE_S, QUICK_PATIENCE_S = 60.0, 5.0
-LINES, QUICK_LINES = 16_000, 4_000
 QUERIES_PER_S = 2.0
 USERS = 60
 REPEATED = 200
@@ -37,18 +34,14 @@ _SEED = 7
 class Plan(NamedTuple):
     """How long, and how often."""
 
-    seconds: float
-    rounds: int
-    patience_s: float
-    lines: int
-    files: tuple[str, ...]
+    seconds: float = 120.0
+    rounds: int = 4
+    patience_s: float = 60.0
+    lines: int = 16_000
+    files: Sequence[str] = ()
 
-    @classmethod
-    def of(cls, *, quick: bool, seconds: float | None, files: Sequence[str]) -> "Plan":
-        """Choose."""
-        if quick:
-            return cls(seconds or QUICK_SECONDS, QUICK_ROUNDS, QUICK_PATIENCE_S, QUICK_LINES, tuple(files))
-        return cls(seconds or SECONDS, ROUNDS, PATIENCE_S, LINES, tuple(files))
+
+QUICK = Plan(15.0, 2, 5.0, 4_000)
 
 
 class Loaded(NamedTuple):
@@ -110,7 +103,8 @@ def _watch(side: Side, start_s: float, seconds: float, query_tokens: int) -> Str
 @contextlib.contextmanager
 def saturated(settings: Settings, model: LoadedModel, folder: Path, words: Sequence[str], *, fifo: bool) -> Iterator[Side]:
     """Open a service whose log ledger is full and stays so."""
-    with opened(settings, model, folder, fifo=fifo) as side, fed(side, distinct_lines(words, _SEED)):
+    lines = ([line] for line in distinct_lines(words, _SEED))
+    with opened(settings, model, folder, fifo=fifo) as side, fed(side.settings, side.service, lines):
         await_that(lambda: side.waiting_texts >= settings.limits.max_in_flight_records * 3 // 4, side)
         yield side
 
@@ -145,8 +139,8 @@ def measure_idle(
     """Query an idle service: first at a low rate, then with many users at once."""
     lines = _lines(plan)
     with opened(settings, model, folder) as side:
-        with fed(side, iter(lines)) as count:
-            await_that(lambda: sum(side.service.pipeline.log_ledger.committed().values()) >= len(lines) == count.sent, side)
+        with fed(side.settings, side.service, ([line] for line in lines)) as progress:
+            await_committed(len(lines), progress, side)
         shared = words_of((line.decode("utf-8", "replace") for line in lines), words)
         with contextlib.closing(Questions(settings, model, shared if len(shared) > QUERY_WORDS else words)) as questions:
             ask(side, questions, 2.0, _ANSWER_S)  # warm-up: compiled patterns, memory

@@ -4,36 +4,32 @@ The worker's own code wires them, on threads of this process as in `vectail demo
 no urgency, and its batcher treats a query as one more log text. All else, caps included, is the same build.
 """
 
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.query_latency_client import FETCH_WAIT_MS, Client, Topics
-from producers.feed import FeedProgress, FeedWindow, feed
-from producers.kafka import EmbeddedBroker, KafkaProducer
+from benchmarks.own_pipeline import say_nothing
+from benchmarks.own_service import KeptEngine, broker_tables, create_topics, in_background
+from benchmarks.query_latency_client import Topics
+from benchmarks.rivals.own_process import OwnProcess
+from producers.feed import FeedProgress
+from producers.kafka import EmbeddedBroker
 from worker.cli.run import BackgroundService, open_service
 from worker.embedding.batcher import Batch, Batcher
 from worker.embedding.compute import Computed, EmbedBatch
-from worker.embedding.engine.engine import Engine
 from worker.embedding.handoff import BatchHandoff
 from worker.embedding.loaded import LoadedModel
-from worker.embedding.model.vectors import TokenIds, Vectors
 from worker.messages import EncodedQuery, EncodedTemplate
 from worker.runtime.fair_share import FairQueue
 from worker.runtime.lane import Lane
-from worker.runtime.stage import Stage
 from worker.service import Service
-from worker.settings.settings import Settings
-from worker.settings.topic_tables import TopicTable
+from worker.settings.settings import Settings, load_settings
 
 _LOOK_S = 0.05
 _FILL_S = 300.0
-_TOPIC_S = 60.0
-_TOPIC = "logs"
 _DRAIN_S = 0.5
 """A service under load is abandoned, not drained: thousands of lines wait in it."""
 
@@ -96,30 +92,12 @@ class WatchedHandoff(BatchHandoff[EmbedBatch, Computed]):
         return found
 
 
-class Kept:
-    """An engine that outlives the service that closes it: loading vLLM takes 20 s.
-
-    Thread: one.
-    """
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self.name, self.dim, self.max_tokens, self.batch_tokens = engine.name, engine.dim, engine.max_tokens, engine.batch_tokens
-
-    def embed(self, batch: Sequence[TokenIds]) -> Vectors:
-        """Embed."""
-        return self._engine.embed(batch)
-
-    def close(self) -> None:
-        """Keep it."""
-
-
 class Side(NamedTuple):
     """A running service and its client."""
 
     settings: Settings
     service: Service
-    client: Client
+    client: OwnProcess
     running: BackgroundService
     batches: list[BatchTime]
 
@@ -138,11 +116,10 @@ class Side(NamedTuple):
 def opened(settings: Settings, model: LoadedModel, folder: Path, *, fifo: bool = False) -> Iterator[Side]:
     """Open a service on a new broker and a new folder; abandon it at the end, whatever waits in it."""
     with ExitStack() as stack:
-        broker = EmbeddedBroker()
-        stack.callback(broker.close)
+        broker = stack.enter_context(closing(EmbeddedBroker()))
         settings = _settings(settings, broker.bootstrap_servers, folder)
-        _touch_topics(settings)
-        service = open_service(settings, replace(model, engine=Kept(model.engine)), say=lambda _line: None)
+        create_topics(settings)
+        service = open_service(settings, replace(model, engine=KeptEngine(model.engine)), say=say_nothing)
         embed = service.pipeline.embed
         embed.handoff.__class__ = WatchedHandoff
         batches: list[BatchTime] = []
@@ -151,61 +128,24 @@ def opened(settings: Settings, model: LoadedModel, folder: Path, *, fifo: bool =
             embed.inlet.__class__ = FifoLane
             embed.batcher.__class__ = FifoBatcher
             embed.batcher._logs = FairQueue(size_of=lambda entry: len(entry.ids))  # noqa: SLF001 - one line for all, in which queries have no topic
-        running = BackgroundService(service, threading.Event())
-        stack.callback(running.end)
-        running.wait_opened()
-        client = Client(Topics(broker.bootstrap_servers, settings.kafka.query_topic, settings.kafka.reply_topic))
+        running = stack.enter_context(in_background(service))
+        topics = Topics(broker.bootstrap_servers, settings.kafka.query_topic, settings.kafka.reply_topic)
+        client = OwnProcess("benchmarks.query_latency_client:open_client", [topics], log=folder.with_suffix(".log"))
         stack.callback(client.close)
         yield Side(settings, service, client, running, batches)
 
 
 def _settings(settings: Settings, bootstrap_servers: str, folder: Path) -> Settings:
-    kafka = settings.kafka.model_copy(
-        update={
-            "bootstrap_servers": bootstrap_servers,
-            "topic_epoch": "e1",
-            "commit_interval_s": 0.2,
-            "group_protocol": "consumer",
-            "librdkafka": {"fetch.wait.max.ms": str(FETCH_WAIT_MS)},
-        }
-    )
+    broker = load_settings(None, broker_tables(bootstrap_servers))
     milvus = settings.milvus.model_copy(update={"uri": str(folder), "writers": 1})
     limits = settings.limits.model_copy(update={"drain_timeout_s": _DRAIN_S})
-    return settings.model_copy(update={"topic": (TopicTable(name=_TOPIC),), "kafka": kafka, "milvus": milvus, "limits": limits})
+    return settings.model_copy(update={"topic": broker.topic, "kafka": broker.kafka, "milvus": milvus, "limits": limits})
 
 
-def _touch_topics(settings: Settings) -> None:
-    """Ask for the topic: the embedded broker creates it on first use."""
-    kafka = settings.kafka
-    producer = KafkaProducer(kafka.bootstrap_servers, {}, say=lambda _line: None)
-    for topic in (_TOPIC, *kafka.own_topics):
-        producer.partition_count(topic, timeout_s=_TOPIC_S)
-    producer.close(1.0)
-
-
-@contextmanager
-def fed(side: Side, lines: Iterator[bytes]) -> Iterator[FeedProgress]:
-    """Feed the log topic on a thread, as far ahead as the embedded broker can hold, until the lines or the block end."""
-    stop = threading.Event()
-    failures: list[Exception] = []
-    count = FeedProgress()
-    kafka, ledger = side.settings.kafka, side.service.pipeline.log_ledger
-    producer = KafkaProducer(kafka.bootstrap_servers, {}, say=lambda _line: None, stopped=stop.is_set)
-    window = FeedWindow(lambda: {partition.partition: next_offset for partition, next_offset in ledger.committed().items()})
-
-    def body() -> None:
-        feed(([line] for line in lines), producer, _TOPIC, progress=count, pause=stop.wait, refuse=lambda _line: None, window=window)
-
-    feeder = Stage("feed", body, lambda _name, error: failures.append(error))
-    feeder.start()
-    try:
-        yield count
-    finally:
-        stop.set()
-        feeder.join()
-        producer.close(0.0)
-    for failure in failures:
-        raise failure
+def await_committed(lines: int, progress: FeedProgress, side: Side) -> None:
+    """Wait until that many lines have been sent and all are committed."""
+    ledger = side.service.pipeline.log_ledger
+    await_that(lambda: sum(ledger.committed().values()) >= lines == progress.sent, side)
 
 
 def await_that(condition: Callable[[], bool], side: Side) -> None:

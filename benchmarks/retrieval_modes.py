@@ -14,31 +14,38 @@ scores of all texts.
 - Found first: share of questions whose first hit is relevant.
 """
 
-import argparse
 import contextlib
-import json
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from benchmarks.labelled_logs import Label, Misfit, read_logs
+from benchmarks.labelled_logs import Label, read_logs
+from benchmarks.own_service import fed
+from benchmarks.program import LLAMA, LOGS, Figures, program
+from benchmarks.query_latency_sides import await_committed, opened
 from benchmarks.questions.asked import Question, read_questions
-from benchmarks.retrieval import LOGS, sample
-from benchmarks.retrieval_index import Ask, indexed, line_of
+from benchmarks.race import Wrong
+from benchmarks.retrieval import sample
 from benchmarks.retrieval_scores import FIRST
 from worker.asking.question import MAX_TEXT_CHARACTERS
-from worker.embedding.loaded import load_model
-from worker.embedding.model.errors import ModelError
+from worker.cli.query_client import QueryClient
+from worker.embedding.loaded import LoadedModel, load_model
 from worker.runtime.logs import configure_logs
-from worker.settings.settings import load_settings
+from worker.settings.settings import Settings, load_settings
 
+_PARTITIONS = 4
+"""Of a topic of the embedded broker: line i of the feed goes to partition i modulo their number, as `producers.feed` promises."""
+_ANSWER_S = 60.0
+Ask = Callable[[Mapping[str, object]], list[dict[str, Any]]]
+"""Takes a request, returns its hits. Raises Wrong for an error, or for an answer that a bound cut short."""
 MODES = ("dense", "hybrid")
 SAMPLE_LINES, QUICK_SAMPLE_LINES = 400, 80
 DEEP = 100
 """Hits to search for ten labels."""
-_DIGITS = 4
 
 
 class Scores(NamedTuple):
@@ -72,6 +79,32 @@ def neighbours_of(line: int, hits: Sequence[int], labels: Sequence[Label], other
     return sum(labels[hit] == labels[line] for hit in beside) / possible if possible else None
 
 
+@contextmanager
+def indexed(settings: Settings, model: LoadedModel, folder: Path, lines: Sequence[str]) -> Iterator[Ask]:
+    """Index the lines in a new folder and yield a way to query it; an empty line is not stored."""
+    with opened(settings, model, folder) as side:
+        with fed(side.settings, side.service, ([line.encode()] for line in lines)) as progress:
+            await_committed(len(lines), progress, side)
+        client = QueryClient(side.settings.kafka)
+
+        def ask(request: Mapping[str, object]) -> list[dict[str, Any]]:
+            reply = client.ask(request, timeout_s=_ANSWER_S)
+            if "hits" not in reply:
+                raise Wrong(f"{request}: {reply}")
+            hits: list[dict[str, Any]] = reply["hits"]
+            return hits
+
+        try:
+            yield ask
+        finally:
+            client.close()
+
+
+def line_of(hit: Mapping[str, Any]) -> int:
+    """Return the number of a hit's line, from 0."""
+    return int(hit["offset"]) * _PARTITIONS + int(hit["partition"])
+
+
 def ask_all(
     ask: Ask, mode: str, labels: Sequence[Label], texts: Sequence[str], questions: Sequence[Question], lines: Sequence[int]
 ) -> Scores:
@@ -94,56 +127,30 @@ def ask_all(
     return scores
 
 
-def figures_of(scores: Mapping[str, Scores], questions: Sequence[Question]) -> dict[str, Any]:
+def figures_of(scores: Mapping[str, Scores], questions: Sequence[Question]) -> Figures:
     """Return what `--json` prints, in both modes."""
-    figures: dict[str, Any] = {}
-    for mode, one in scores.items():
-        figures[mode] = {
-            "recall10": round(fmean(one.recall), _DIGITS),
-            "p10_questions": round(fmean(one.precision), _DIGITS),
-            "found_first": round(fmean(one.first), _DIGITS),
-            "p10_lines": round(fmean(one.lines), _DIGITS) if one.lines else None,
+    figures: Figures = {
+        mode: {
+            "recall10": fmean(one.recall),
+            "p10_questions": fmean(one.precision),
+            "found_first": fmean(one.first),
+            "p10_lines": fmean(one.lines) if one.lines else None,
         }
-    dense, hybrid = (scores[mode] for mode in MODES)
-    changed = {
-        question.text: [round(before, 2), round(after, 2)]
-        for question, before, after in zip(questions, dense.recall, hybrid.recall, strict=True)
-        if before != after
+        for mode, one in scores.items()
     }
-    return {"recall10_ratio": round(fmean(hybrid.recall) / max(fmean(dense.recall), 1e-9), _DIGITS), **figures, "recall10_changed": changed}
+    dense, hybrid = (scores[mode].recall for mode in MODES)
+    changed = {one.text: [old, new] for one, old, new in zip(questions, dense, hybrid, strict=True) if old != new}
+    return {"recall10_ratio": fmean(hybrid) / max(fmean(dense), 1e-9), **figures, "recall10_changed": changed}
 
 
-def show_table(figures: Mapping[str, Any], show: Callable[[str], None]) -> None:
-    """Show the figures as a person reads them."""
-    names = list(figures[MODES[0]])
-    show(f"{figures['questions']} questions and {figures['sampled_lines']} lines, of {figures['lines']:,} lines; {figures['engine']}")
-    show(f"{'':<8}" + "".join(f"{name:>16}" for name in names))
-    for mode in MODES:
-        show(f"{mode:<8}" + "".join(f"{figures[mode][name]!s:>16}" for name in names))
-    show("recall@10 of questions, dense and hybrid, where they differ:")
-    for question, (before, after) in sorted(figures["recall10_changed"].items(), key=lambda one: one[1][1] - one[1][0]):
-        show(f"  {before:.2f} → {after:.2f}  {question}")
-
-
-def main(show: Callable[[str], None] = print) -> None:
-    """Index the logs, query in both modes, and show the figures."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--logs", type=Path, default=LOGS, help=f"folder of NAME.log with NAME.csv, as LogHub has them (default: {LOGS})")
-    parser.add_argument("--engine", choices=("auto", "vllm", "llama"), default="llama")
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK_SAMPLE_LINES} lines are asked for instead of {SAMPLE_LINES}")
-    parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")
-    chosen = parser.parse_args()
+def measure(chosen: Namespace) -> Figures:
+    """Index the logs and query in both modes. Raises Misfit, ModelError, Wrong."""
     configure_logs(quiet=True)
     settings = load_settings(None, {"engine": {"name": chosen.engine}})
-    try:
-        lines = read_logs(chosen.logs)
-        labels = [line.label for line in lines]
-        questions = read_questions(set(labels))
-        model = load_model(settings)
-    except (Misfit, ModelError) as error:
-        parser.error(str(error))
+    lines = read_logs(chosen.logs)
+    labels, texts = [line.label for line in lines], [line.text for line in lines]
+    questions, model = read_questions(set(labels)), load_model(settings)
     sampled = sample(labels, QUICK_SAMPLE_LINES if chosen.quick else SAMPLE_LINES)
-    texts = [line.text for line in lines]
     with (
         contextlib.closing(model.engine),
         tempfile.TemporaryDirectory(prefix="vectail-bench-") as folder,
@@ -151,9 +158,10 @@ def main(show: Callable[[str], None] = print) -> None:
     ):
         scores = {mode: ask_all(ask, mode, labels, texts, questions, sampled) for mode in MODES}
     about = {"questions": len(questions), "lines": len(lines), "sampled_lines": len(sampled), "engine": model.engine.name}
-    figures = figures_of(scores, questions) | about
-    show(json.dumps(figures)) if chosen.json else show_table(figures, show)
+    return figures_of(scores, questions) | about
 
+
+main = program(__doc__, measure, LOGS, LLAMA, quick=f"{QUICK_SAMPLE_LINES} lines are asked for instead of {SAMPLE_LINES}")
 
 if __name__ == "__main__":
     main()

@@ -10,34 +10,73 @@ is not counted. Elapsed time is what matters to a user. Processor time of all th
 other load affects them less.
 """
 
-import argparse
 import gc
-import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from argparse import Namespace
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from statistics import median
-from typing import Any
 
-from benchmarks.safety_run import Ran, run_once
-from benchmarks.safety_sides import made_up_model
+from benchmarks.own_pipeline import running_pipeline, source_settings
+from benchmarks.program import Figures, program
+from benchmarks.race import Wrong, race
+from benchmarks.safety_sides import AUTO_COMMIT, Watched, WithoutResume, made_up_model
 from benchmarks.send import send
 from producers.kafka import EmbeddedBroker
 from producers.log_feed import synthetic_lines
+from sinks.milvus.sink import MilvusSink
+from sinks.reading.counting import CountQuery
+from worker.connections import vector_space
+from worker.embedding.loaded import LoadedModel
 from worker.settings.settings import Settings, load_settings
 
 LINES, QUICK_LINES = 24_000, 4_000
 """The embedded broker keeps 5 MB a partition: about 100,000 of these lines."""
 ROUNDS, QUICK_ROUNDS = 7, 3
+_LOOK_S = 0.001
 _SEED = 7
 _START_MS = 1_700_000_000_000
 _PARTITIONS = 4
 """As the embedded broker has them."""
-_TURNS = (True, False, False, True)
-"""Safe or not: a load that grows or falls within a round meets both alike."""
-Round = Mapping[bool, Sequence[Ran]]
-"""Runs of the safe side (True) and of the other."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """The measurements of one run."""
+
+    wall_s: float
+    """From the first records to the last acknowledgement, and the commit of it."""
+    cpu_s: float
+    lines: int
+    """How many were stored at the end."""
+    committed: int
+    """Sum of the offsets that the worker itself has committed."""
+
+
+def run_once(settings: Settings, model: LoadedModel, *, records: int, safe: bool, folder: Path) -> Ran:
+    """Read the topic from its beginning in a group of its own, into a new folder, until every record is settled. Raises Wrong."""
+    settings = settings.model_copy(update={"milvus": settings.milvus.model_copy(update={"uri": str(folder)})})
+    sink = (MilvusSink if safe else WithoutResume)(settings.milvus, vector_space(model.space), consumer_group="benchmark")
+    kafka = source_settings(settings)
+    if not safe:
+        kafka = kafka.model_copy(update={"librdkafka": AUTO_COMMIT})  # unchecked: the settings refuse these properties
+    source = Watched(kafka, settings.subscription, commits=safe)
+    with running_pipeline(settings, model, sink) as running:
+        with running.polling(source, commit_interval_s=settings.kafka.commit_interval_s):
+            ended = running.await_indexed(records, look_s=_LOOK_S)
+        began = source.began
+        lines = 0 if running.errors else sum(row.lines for row in running.pipeline.reader.count(CountQuery()).rows)
+    if running.errors or began is None:
+        raise Wrong(f"the run did not end: {running.errors or 'no record came'}")
+    return Ran(
+        wall_s=ended.wall_s - began.wall_s + source.commit_s,
+        cpu_s=ended.cpu_s - began.cpu_s,
+        lines=lines,
+        committed=sum(source.accepted.values()),
+    )
 
 
 @contextmanager
@@ -53,43 +92,38 @@ def filled_topic(lines: int) -> Iterator[Settings]:
         broker.close()
 
 
-def measure(settings: Settings, folder: Path, *, lines: int, rounds: int) -> list[Round]:
-    """Run both sides in turns; each run leaves its index in `folder`."""
-    found: list[Round] = []
-    model = made_up_model(settings)
-    for number in range(rounds):
-        ran: dict[bool, list[Ran]] = {True: [], False: []}
-        for turn in _TURNS:
-            safe = turn is (number % 2 == 0)
-            gc.collect()
-            where = folder / f"{number}-{'safe' if safe else 'unsafe'}-{len(ran[safe])}"
-            ran[safe].append(run_once(settings, model, records=lines, safe=safe, folder=where))
-            _check(ran[safe][-1], lines, safe=safe)
-        found.append(ran)
-    return found
+def race_of(settings: Settings, folder: Path, *, lines: int, rounds: int) -> Mapping[str, list[list[Ran]]]:
+    """Run both sides twice a round; return the two runs by side and round. Each leaves its index in `folder`. Raises Wrong."""
+    model, numbers = made_up_model(settings), count()
+
+    def run(*, safe: bool) -> Ran:
+        gc.collect()
+        ran = run_once(settings, model, records=lines, safe=safe, folder=folder / str(next(numbers)))
+        if ran.lines != lines or ran.committed != (lines if safe else 0):
+            counts = f"{ran.lines} stored and {ran.committed} committed of {lines} lines (safe: {safe})"
+            raise Wrong(f"{counts}: the figure would be worth nothing")
+        return ran
+
+    # A B B A: a load that grows or falls within a round meets both alike.
+    ran = race({"safe": lambda: run(safe=True), "unsafe": lambda: run(safe=False)}, 2 * rounds, warm_ups=2)
+    return {side: [each[start : start + 2] for start in range(0, len(each), 2)] for side, each in ran.items()}
 
 
-def _check(ran: Ran, lines: int, *, safe: bool) -> None:
-    if ran.lines != lines or ran.committed != (lines if safe else 0):
-        raise SystemExit(
-            f"{ran.lines} stored and {ran.committed} committed of {lines} lines (safe: {safe}): the figure would be worth nothing"
-        )
-
-
-def figures_of(rounds: Sequence[Round], lines: int) -> dict[str, Any]:
+def figures_of(ran: Mapping[str, list[list[Ran]]], lines: int) -> Figures:
     """Return what `--json` prints; a share is what the safe side takes more, of what the unsafe side takes."""
-    wall = [_more([ran.wall_s for ran in each[True]], [ran.wall_s for ran in each[False]]) for each in rounds]
-    cpu = [_more([ran.cpu_s for ran in each[True]], [ran.cpu_s for ran in each[False]]) for each in rounds]
-    walls = {safe: [ran.wall_s for each in rounds for ran in each[safe]] for safe in (True, False)}
+    safe, unsafe = ran["safe"], ran["unsafe"]
+    wall = [_more([one.wall_s for one in mine], [one.wall_s for one in theirs]) for mine, theirs in zip(safe, unsafe, strict=True)]
+    cpu = [_more([one.cpu_s for one in mine], [one.cpu_s for one in theirs]) for mine, theirs in zip(safe, unsafe, strict=True)]
+    safe_s, unsafe_s = ([one.wall_s for some in each for one in some] for each in (safe, unsafe))
     return {
-        "cost_share": round(median(wall), 4),
-        "cost_share_rounds": sorted(round(share, 4) for share in wall),
-        "cpu_cost_share": round(median(cpu), 4),
-        "cpu_cost_share_rounds": sorted(round(share, 4) for share in cpu),
+        "cost_share": median(wall),
+        "cost_share_rounds": sorted(wall),
+        "cpu_cost_share": median(cpu),
+        "cpu_cost_share_rounds": sorted(cpu),
         "lines": lines,
-        "fastest_cost_share": round(min(walls[True]) / min(walls[False]) - 1, 4),
-        "safe_lines_per_s": round(lines / median(walls[True])),
-        "unsafe_lines_per_s": round(lines / median(walls[False])),
+        "fastest_cost_share": min(safe_s) / min(unsafe_s) - 1,
+        "safe_lines_per_s": lines / median(safe_s),
+        "unsafe_lines_per_s": lines / median(unsafe_s),
     }
 
 
@@ -97,28 +131,14 @@ def _more(safe_s: Sequence[float], unsafe_s: Sequence[float]) -> float:
     return sum(safe_s) / sum(unsafe_s) - 1
 
 
-def show_table(figures: dict[str, Any], show: Callable[[str], None]) -> None:
-    """Show the figures as a person reads them."""
-    show(f"{figures['lines']:,} lines: safe {figures['safe_lines_per_s']:,} lines/s, unsafe {figures['unsafe_lines_per_s']:,} lines/s")
-    show(f"{'what safety costs':<20} {'median':>8} {'least':>8} {'most':>8}")
-    for key, words in {"cost_share": "time that passes", "cpu_cost_share": "processor time"}.items():
-        shares = figures[f"{key}_rounds"]
-        show(f"{words:<20} {figures[key]:>8.1%} {shares[0]:>8.1%} {shares[-1]:>8.1%}")
-    show(f"{'fastest runs alone':<20} {figures['fastest_cost_share']:>8.1%}")
-
-
-def main(show: Callable[[str], None] = print) -> None:
-    """Measure both sides and show their difference."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK_LINES} lines instead of {LINES}, {QUICK_ROUNDS} rounds, not {ROUNDS}")
-    parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")
-    chosen = parser.parse_args()
+def measure(chosen: Namespace) -> Figures:
+    """Fill a topic and race. Raises Wrong."""
     lines, rounds = (QUICK_LINES, QUICK_ROUNDS) if chosen.quick else (LINES, ROUNDS)
     with filled_topic(lines) as settings, tempfile.TemporaryDirectory(prefix="vectail-bench-") as folder:
-        _warmed_up, *counted = measure(settings, Path(folder), lines=lines, rounds=rounds + 1)
-    figures = figures_of(counted, lines)
-    show(json.dumps(figures)) if chosen.json else show_table(figures, show)
+        return figures_of(race_of(settings, Path(folder), lines=lines, rounds=rounds), lines)
 
+
+main = program(__doc__, measure, quick=f"{QUICK_LINES} lines instead of {LINES}, {QUICK_ROUNDS} rounds, not {ROUNDS}")
 
 if __name__ == "__main__":
     main()

@@ -1,6 +1,6 @@
 """The differences between the two sides of `benchmarks.safety`, their instrumentation, and an engine that is not the bottleneck.
 
-Called by `benchmarks.safety_run`. Unsafe is a source whose client commits by itself what it has delivered, and a sink that does not say
+Unsafe is a source whose client commits by itself what it has delivered, and a sink that does not say
 what is stored already; all else is the worker's own on both sides.
 """
 
@@ -76,15 +76,15 @@ class Moment(NamedTuple):
         return Moment(time.perf_counter(), time.process_time())
 
 
-class Watched:
-    """A `KafkaSource` that records when its first records arrived; `commits=False` leaves commits to its client.
+class Watched(KafkaSource):
+    """Records when its first records arrived; `commits=False` leaves commits to its client.
 
     Thread: one, the poller's.
     """
 
     def __init__(self, settings: KafkaSourceSettings, subscription: Subscription, *, commits: bool) -> None:
-        self._source = KafkaSource(settings, subscription, say=lambda _line: None)
-        self._commits = commits
+        super().__init__(settings, subscription, say=lambda _line: None)
+        self._is_committing = commits
         self.subscribed = Moment.now()
         self.began: Moment | None = None
         self.accepted: dict[Partition, int] = {}
@@ -95,66 +95,42 @@ class Watched:
     def subscribe(self, rebalance: Rebalance) -> None:
         """Join the group."""
         self.subscribed = Moment.now()
-        self._rebalance = rebalance
-        self._source.subscribe(self)
+        self._told = rebalance
+        super().subscribe(self)
 
     def on_assign(self, partitions: Sequence[Partition]) -> None:
         """Pass it on."""
-        self._rebalance.on_assign(partitions)
+        self._told.on_assign(partitions)
 
     def on_revoke(self, partitions: Sequence[Partition]) -> None:
         """Pass it on."""
-        self._rebalance.on_revoke(partitions)
+        self._told.on_revoke(partitions)
 
     def on_lost(self, partitions: Sequence[Partition]) -> None:
         """Pass it on."""
-        self._rebalance.on_lost(partitions)
+        self._told.on_lost(partitions)
 
     def on_committed(self, accepted: Mapping[Partition, int], refused: Mapping[Partition, tuple[int, str]]) -> None:
         """Remember what the worker has committed, and pass it on; what the client commits by itself is told here, too."""
-        if self._commits:
+        if self._is_committing:
             self.accepted.update(accepted)
-            self._rebalance.on_committed(accepted, refused)
+            self._told.on_committed(accepted, refused)
 
     def fetch(self, max_records: int, timeout_s: float) -> list[Records]:
         """Poll."""
-        records = self._source.fetch(max_records, timeout_s)
+        records = super().fetch(max_records, timeout_s)
         if self.began is None and records:
             self.began = Moment.now()
         return records
 
-    def pause(self) -> None:
-        """Stop delivery."""
-        self._source.pause()
-
-    def resume(self) -> None:
-        """Deliver again."""
-        self._source.resume()
-
     def commit(self, next_offsets: Mapping[Partition, int], *, is_last: bool = False) -> dict[Partition, int]:
         """Commit what is settled, or leave it to the client, which has not waited for it."""
-        if not self._commits:
+        if not self._is_committing:
             return {}
         began_s = time.perf_counter()
-        begun = self._source.commit(next_offsets, is_last=is_last)
+        begun = super().commit(next_offsets, is_last=is_last)
         self.commit_s = time.perf_counter() - began_s
         return begun
-
-    def begin_again(self, next_offsets: Mapping[Partition, int]) -> dict[Partition, int]:
-        """Pass it on."""
-        return self._source.begin_again(next_offsets)
-
-    def reached(self) -> dict[Partition, int]:
-        """Pass it on."""
-        return self._source.reached()
-
-    def end_offsets(self) -> dict[Partition, int]:
-        """Return the log's ends."""
-        return self._source.end_offsets()
-
-    def close(self) -> None:
-        """Leave the group."""
-        self._source.close()
 
 
 class WithoutResume(MilvusSink):

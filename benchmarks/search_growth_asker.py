@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.race import Wrong
 from benchmarks.search_growth_index import PARTITIONS, START_MS, TOPIC, Filled, service_of
 from sinks.reading.counting import CountQuery
 from sinks.reading.filters import LineFilter, never
@@ -22,10 +23,6 @@ _AROUND = 10
 _BUCKETS = 60
 _HOUR_MS = 3_600_000
 _SEED = 7
-
-
-class Wrong(Exception):
-    """An answer that cannot be right: the figures would be worth nothing."""
 
 
 class Checked(NamedTuple):
@@ -76,6 +73,15 @@ class Asker:
         if answer.complete and not answer.is_plausible:
             raise Wrong(f"a question of kind {kind} got an answer that cannot be right")
         return took_s
+
+    def seconds_by_kind(self, each: int) -> dict[str, list[float]]:
+        """Ask that many questions of each kind, in random order; return how long each took. Raises Wrong."""
+        taken_s: dict[str, list[float]] = {kind: [] for kind in self.kinds}
+        order = [kind for kind in self.kinds for _ in range(each)]
+        Random(_SEED).shuffle(order)
+        for kind in order:
+            taken_s[kind].append(self.seconds(kind))
+        return taken_s
 
     def _dense(self, *, filtered: bool) -> Ask:
         near = self._random.choice(self._filled.templates)

@@ -1,10 +1,4 @@
-"""The ways of storing lines that `benchmarks.sink` compares, each with its collections in one Milvus.
-
-`Blocks` is the worker's own way: builder, encoding, `MilvusSink`. `Rows` and `ReadyMade` store the same columns of
-`benchmarks.row_layout`, one row a line: the first with pymilvus as its documentation says, the second with our own client, which is the
-fastest that we know for rows. `Flat` is `ReadyMade` with the template's vector in every line. All three upsert, as a writer has to whose
-lines come again after a crash. No side writes templates: all but a few lines of a stream are of known ones.
-"""
+"""The two ways of storing lines that `benchmarks.sink` compares, each with a collection of its own in one Milvus."""
 
 import time
 from collections.abc import Sequence
@@ -12,37 +6,43 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
-from pymilvus import MilvusClient
+from pymilvus import DataType, MilvusClient
 
-from benchmarks.row_layout import BATCH_ROWS, LineRow, lines_layout, upsert_rows
 from sinks.block import BlockId, BlockPlace, Lines, new_run
 from sinks.build import Builder, build
+from sinks.line import LEVEL_BYTES, SERVICE_BYTES, Line
 from sinks.milvus.backend import backend
-from sinks.milvus.client import Client
-from sinks.milvus.fields import Layout, templates_name
+from sinks.milvus.fields import COLUMN_BYTES, ID_BYTES, PAD_DIM, TEMPLATE_BYTES, TOPIC_BYTES, templates_name
 from sinks.milvus.settings import MilvusSettings, VectorSpace
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import BlockFilter
 
 TIMEOUT_S = 60.0
 BLOCKS_A_CALL = 128
+BATCH_ROWS = 2_000
+"""Rows at a time."""
 _SPACE = "benchmark"
 _NO_PINGS = {"grpc.keepalive_time_ms": 2**31 - 1, "grpc.keepalive_permit_without_calls": False}
 """Milvus Lite's server closes the connection of a client that pings while idle."""
+_TEXTS = {"id": ID_BYTES, "template": TEMPLATE_BYTES, "text": COLUMN_BYTES, "topic": TOPIC_BYTES}
+_TEXTS |= {"service": SERVICE_BYTES, "level": LEVEL_BYTES}
+_NUMBERS = {"time": DataType.INT64} | dict.fromkeys(("partition", "offset", "sub", "chunk", "chunks"), DataType.INT32)
 
 
 class Batch(NamedTuple):
-    """Lines in every shape that a side needs; made before the timed part."""
+    """Lines in the shape that each side needs; made before the timed part."""
 
     columns: Sequence[Lines]
     """As batches of the prepare step."""
-    rows: Sequence[LineRow]
-    """The first of them."""
-    vectors: NDArray[np.float32]
-    """float32[rows, dim]: for each row that of its template."""
-    dicts: list[dict[str, Any]]
-    """The rows as pymilvus takes them, with the constant vector."""
+    rows: list[dict[str, Any]]
+    """The first of them, as pymilvus takes them, with a constant vector, because Milvus loads no collection without any."""
+
+
+def row_of(line: Line) -> dict[str, Any]:
+    """Return a line as a row."""
+    texts = {"id": line.id, "template": line.template, "text": line.text or "", "service": line.service, "level": line.level}
+    place = {"topic": line.topic, "partition": line.partition, "offset": line.offset, "sub": line.sub}
+    return texts | place | {"time": line.time, "chunk": line.chunk, "chunks": line.chunks, "pad": [0.0] * PAD_DIM}
 
 
 class Place(NamedTuple):
@@ -52,7 +52,6 @@ class Place(NamedTuple):
     local: bool
     prefix: str
     """Its collections' names begin with it."""
-    dim: int
 
 
 class Side(Protocol):
@@ -62,14 +61,14 @@ class Side(Protocol):
     def name(self) -> str:
         """The side's name in the figures."""
 
-    def store(self, batch: Batch) -> int:
-        """Return how many lines were stored, when all of them are acknowledged."""
+    def lines_in(self, batch: Batch) -> int:
+        """Return how many lines of the batch it stores."""
+
+    def store(self, batch: Batch) -> None:
+        """Store them; they are acknowledged when it returns."""
 
     def count(self) -> int:
         """Return how many lines are stored (Strong)."""
-
-    def close(self) -> None:
-        """Disconnect; on a server, drop the collections."""
 
 
 class Blocks:
@@ -80,19 +79,23 @@ class Blocks:
 
     name = "blocks"
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, dim: int) -> None:
         """`place.uri` may be a local folder that no other client uses."""
         self._place = place
         self._collection = f"{place.prefix}_blocks"
         settings = MilvusSettings(uri=place.uri, collection=self._collection, bm25="off", timeout_s=TIMEOUT_S)
-        self._sink = MilvusSink(settings, VectorSpace(place.dim, _SPACE))
+        self._sink = MilvusSink(settings, VectorSpace(dim, _SPACE))
         self._sink.open()
         self._run = new_run(time.time_ns() // 1_000_000, 0)
         self._number = 0
         self._lines = self._bytes = 0
         self._is_open = True
 
-    def store(self, batch: Batch) -> int:
+    def lines_in(self, batch: Batch) -> int:
+        """Return all of them."""
+        return sum(lines.size for lines in batch.columns)
+
+    def store(self, batch: Batch) -> None:
         """From columns to acknowledgement."""
         builder, blocks = Builder(), []
         for lines in batch.columns:
@@ -107,9 +110,7 @@ class Blocks:
                 self._sink.write_blocks(blocks)
                 self._bytes += sum(block.size_bytes for block in blocks)
                 blocks = []
-        stored = sum(lines.size for lines in batch.columns)
-        self._lines += stored
-        return stored
+        self._lines += self.lines_in(batch)
 
     def count(self) -> int:
         """Count."""
@@ -143,34 +144,6 @@ def drop_index(uri: str, collection: str, space: str) -> None:
     with_pymilvus.close()
 
 
-class _Collection:
-    """A collection made with our client, and a client of pymilvus's beside it.
-
-    Thread: one.
-    """
-
-    def __init__(self, place: Place, layout: Layout) -> None:
-        self.ours = Client(
-            place.uri, token="", db="", timeout_s=TIMEOUT_S, write_timeout_s=TIMEOUT_S, consistency="Bounded", pings=not place.local
-        )  # fmt: skip
-        self.milvus = MilvusClient(place.uri, timeout=TIMEOUT_S, dedicated=True, grpc_options=_NO_PINGS if place.local else {})
-        self._name, self._local = layout.name, place.local
-        self.ours.create(layout, {})
-        self.ours.index(layout.name, layout.vector, "FLAT" if place.local else "AUTOINDEX")
-        scalar_index = backend(self.ours.version(), local=place.local).scalar_index
-        for field in layout.fields if scalar_index else ():
-            if field.indexed:
-                self.ours.index(layout.name, field, str(scalar_index))
-        self.ours.load(layout.name)
-
-    def close(self) -> None:
-        """Disconnect; on a server, drop the collection."""
-        if not self._local:
-            self.milvus.drop_collection(self._name, timeout=TIMEOUT_S)
-        self.milvus.close()
-        self.ours.close()
-
-
 class Rows:
     """A row for each line, written as pymilvus documents it: `upsert` of lists of dicts.
 
@@ -180,71 +153,37 @@ class Rows:
     name = "rows"
 
     def __init__(self, place: Place) -> None:
-        self._layout = lines_layout(f"{place.prefix}_rows")
-        self._collection = _Collection(place, self._layout)
+        self._name, self._local = f"{place.prefix}_rows", place.local
+        self._milvus = MilvusClient(place.uri, timeout=TIMEOUT_S, dedicated=True, grpc_options=_NO_PINGS if place.local else {})
+        schema = MilvusClient.create_schema(auto_id=False)
+        for name, size in _TEXTS.items():
+            schema.add_field(name, DataType.VARCHAR, max_length=size, is_primary=name == "id")
+        for name, number in _NUMBERS.items():
+            schema.add_field(name, number)
+        schema.add_field("pad", DataType.FLOAT_VECTOR, dim=PAD_DIM)
+        indexes = MilvusClient.prepare_index_params()
+        indexes.add_index("pad", index_type="FLAT" if place.local else "AUTOINDEX", metric_type="L2")
+        scalar_index = backend(self._milvus.get_server_version(), local=place.local).scalar_index
+        for name in ("template", "time") if scalar_index else ():
+            indexes.add_index(name, index_type=scalar_index)
+        self._milvus.create_collection(self._name, schema=schema, index_params=indexes, timeout=TIMEOUT_S)
 
-    def store(self, batch: Batch) -> int:
+    def lines_in(self, batch: Batch) -> int:
+        """Return those that are rows."""
+        return len(batch.rows)
+
+    def store(self, batch: Batch) -> None:
         """In lists of 2,000."""
-        for start in range(0, len(batch.dicts), BATCH_ROWS):
-            self._collection.milvus.upsert(self._layout.name, batch.dicts[start : start + BATCH_ROWS], timeout=TIMEOUT_S)
-        return len(batch.dicts)
+        for start in range(0, len(batch.rows), BATCH_ROWS):
+            self._milvus.upsert(self._name, batch.rows[start : start + BATCH_ROWS], timeout=TIMEOUT_S)
 
     def count(self) -> int:
         """Count."""
-        return self._collection.ours.count(self._layout.name)
+        (row,) = self._milvus.query(self._name, filter="", output_fields=["count(*)"], consistency_level="Strong", timeout=TIMEOUT_S)
+        return int(row["count(*)"])
 
     def close(self) -> None:
-        """Disconnect."""
-        self._collection.close()
-
-
-class ReadyMade:
-    """The same rows, as columns in requests that our own client makes ready: pymilvus visits no value.
-
-    Thread: one.
-    """
-
-    name = "ready_made"
-
-    def __init__(self, place: Place) -> None:
-        self._layout = lines_layout(f"{place.prefix}_ready_made")
-        self._collection = _Collection(place, self._layout)
-
-    def store(self, batch: Batch) -> int:
-        """In columns of 2,000 rows."""
-        upsert_rows(self._collection.ours, self._layout, batch.rows)
-        return len(batch.rows)
-
-    def count(self) -> int:
-        """Count."""
-        return self._collection.ours.count(self._layout.name)
-
-    def close(self) -> None:
-        """Disconnect."""
-        self._collection.close()
-
-
-class Flat:
-    """A row for each line with its template's vector in it.
-
-    Thread: one.
-    """
-
-    name = "flat"
-
-    def __init__(self, place: Place) -> None:
-        self._layout = lines_layout(f"{place.prefix}_flat", place.dim)
-        self._collection = _Collection(place, self._layout)
-
-    def store(self, batch: Batch) -> int:
-        """As `ReadyMade`."""
-        upsert_rows(self._collection.ours, self._layout, batch.rows, batch.vectors)
-        return len(batch.rows)
-
-    def count(self) -> int:
-        """Count."""
-        return self._collection.ours.count(self._layout.name)
-
-    def close(self) -> None:
-        """Disconnect."""
-        self._collection.close()
+        """Disconnect; on a server, drop the collection."""
+        if not self._local:
+            self._milvus.drop_collection(self._name, timeout=TIMEOUT_S)
+        self._milvus.close()

@@ -14,31 +14,27 @@ JSON, by number of partitions: `lines`, `acknowledged_p50_s`, `acknowledged_p95_
 the lines took), `upkeep_after_share` (the same, over the 90 s), `processor_share` (all threads of the process while lines arrived).
 """
 
-import argparse
-import json
-import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterator, Sequence
+from argparse import Namespace
+from collections.abc import Collection, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from itertools import cycle, islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.null_sink import NullSink
-from benchmarks.own_pipeline import RunningPipeline, running_pipeline, say_nothing
-from benchmarks.own_servers import own_or_given_kafka
+from benchmarks.own_pipeline import RunningPipeline, running_pipeline
+from benchmarks.own_servers import some_kafka
+from benchmarks.program import KAFKA, Figures, option, program
+from benchmarks.race import Wrong
 from benchmarks.safety_sides import Moment, made_up_model
 from benchmarks.send import at_rate, send
-from consumers.kafka.settings import KafkaSourceSettings
-from consumers.kafka.source import KafkaSource
-from consumers.kafka.subscription import Subscription
 from producers.log_feed import synthetic_lines
 from sinks.block import Block, BlockId
 from sinks.codec import decode_places
@@ -48,7 +44,7 @@ from sinks.reading.counting import CountQuery
 from worker.connections import vector_space
 from worker.embedding.loaded import LoadedModel
 from worker.runtime.kafka_admin import KafkaAdmin
-from worker.settings.settings import Settings, load_settings
+from worker.settings.settings import load_settings
 
 PARTITIONS, QUICK_PARTITIONS = (12, 64, 1_000), (12,)
 SECONDS, QUICK_SECONDS = 600, 150
@@ -62,10 +58,6 @@ _MOST_SENDING = 1.05
 _SEED, _START_MS, _POOL = 7, 1_700_000_000_000, 2_000
 _WAIT_S = 60.0
 _LOOK_S = 0.05
-
-
-class Wrong(Exception):
-    """Not every line was sent in time and indexed once: the figures would be worth nothing."""
 
 
 class Acknowledged:
@@ -137,22 +129,7 @@ class IdSink(NullSink):
         return len(self._ids)
 
 
-class Measured(NamedTuple):
-    """What was seen of one topic."""
-
-    lines: int
-    ages_s: NDArray[np.float64]
-    rows_at_end: int
-    rows: int
-    upkeep_s: float
-    upkeep_after_s: float
-    processor_s: float
-    wall_s: float
-    after_s: float
-    """From then until rows were counted again."""
-
-
-def measure(bootstrap_servers: str, partitions: int, *, seconds: int, after_s: float = AFTER_S) -> Measured:
+def measure_topic(bootstrap_servers: str, partitions: int, *, seconds: int, after_s: float = AFTER_S) -> Figures:
     """Send a line a second to each partition, and count rows in the end. Raises Wrong."""
     topic = f"slow-{partitions}-{uuid.uuid4().hex[:8]}"
     KafkaAdmin(bootstrap_servers, {}).create_topic(topic, partitions=partitions, replication_factor=1)
@@ -163,7 +140,7 @@ def measure(bootstrap_servers: str, partitions: int, *, seconds: int, after_s: f
         sink = LiteSink(MilvusSettings(uri=str(Path(name) / "index.db")), model) if lite else IdSink()
         with (
             running_pipeline(settings, model, sink) as running,
-            _reading(running, settings, topic),
+            running.reading(settings, topic),
             ProcessPoolExecutor(1, get_context("spawn")) as sender,
         ):
             tally, lines = running.pipeline.store.tally, (2 + seconds) * partitions
@@ -180,8 +157,18 @@ def measure(bootstrap_servers: str, partitions: int, *, seconds: int, after_s: f
     if running.errors:
         raise Wrong(f"a stage failed: {running.errors}")
     check(lines, acknowledged=len(ages_s), stored=stored, sent_s=sent_s, seconds=seconds)
-    wall_s, processor_s = ended.wall_s - began.wall_s, ended.cpu_s - began.cpu_s
-    return Measured(lines, ages_s[noted:], rows_at_end, rows, upkeep_s, upkeep_after_s, processor_s, wall_s, waited_s)
+    wall_s, ages_s = ended.wall_s - began.wall_s, ages_s[noted:]
+    return {
+        "lines": lines,
+        "acknowledged_p50_s": float(np.percentile(ages_s, 50)),
+        "acknowledged_p95_s": float(np.percentile(ages_s, 95)),
+        "rows_at_end": rows_at_end,
+        "rows": rows,
+        "lines_per_row": lines / max(rows, 1),
+        "upkeep_share": upkeep_s / wall_s,
+        "upkeep_after_share": upkeep_after_s / waited_s,
+        "processor_share": (ended.cpu_s - began.cpu_s) / wall_s,
+    }
 
 
 def check(lines: int, *, acknowledged: int, stored: int, sent_s: float, seconds: int) -> None:
@@ -190,14 +177,6 @@ def check(lines: int, *, acknowledged: int, stored: int, sent_s: float, seconds:
         raise Wrong(f"sending took {sent_s:.1f} s instead of {seconds} s")
     if (acknowledged, stored) != (lines, lines):
         raise Wrong(f"{acknowledged} lines of {lines} were acknowledged, {stored} are stored")
-
-
-@contextmanager
-def _reading(running: RunningPipeline, settings: Settings, topic: str) -> Iterator[None]:
-    kafka = KafkaSourceSettings(bootstrap_servers=settings.kafka.bootstrap_servers, group=f"bench-{uuid.uuid4().hex[:8]}")
-    source = KafkaSource(kafka, Subscription(names=(topic,)), say=say_nothing)
-    with running.polling(source, commit_interval_s=settings.kafka.commit_interval_s):
-        yield
 
 
 def _wait_until(running: RunningPipeline, lines: int) -> None:
@@ -218,54 +197,28 @@ def send_slowly(bootstrap_servers: str, topic: str, partitions: int, seconds: in
     return time.monotonic() - began_s
 
 
-def figures_of(one: Measured) -> dict[str, Any]:
-    """Return what `--json` prints of one topic."""
-    return {
-        "lines": one.lines,
-        "acknowledged_p50_s": round(float(np.percentile(one.ages_s, 50)), 3),
-        "acknowledged_p95_s": round(float(np.percentile(one.ages_s, 95)), 3),
-        "rows_at_end": one.rows_at_end,
-        "rows": one.rows,
-        "lines_per_row": round(one.lines / max(one.rows, 1), 1),
-        "upkeep_share": round(one.upkeep_s / one.wall_s, 4),
-        "upkeep_after_share": round(one.upkeep_after_s / one.after_s, 4),
-        "processor_share": round(one.processor_s / one.wall_s, 4),
-    }
-
-
-def show_table(figures: dict[str, dict[str, Any]], show: Callable[[str], None]) -> None:
-    """Show the figures as a person reads them."""
-    rows, shares = f"{'rows':>8}{'later':>8}{'lines/row':>12}", f"{'upkeep':>10}{'later':>8}{'processor':>12}"
-    show(f"{'partitions':<12}{'lines':>10}{'p50, s':>10}{'p95, s':>10}{rows}{shares}")
-    for partitions, one in figures.items():
-        times = f"{one['acknowledged_p50_s']:>10.3f}{one['acknowledged_p95_s']:>10.3f}"
-        rows = f"{one['rows_at_end']:>8,}{one['rows']:>8,}{one['lines_per_row']:>12.1f}"
-        shares = f"{one['upkeep_share']:>10.1%}{one['upkeep_after_share']:>8.1%}{one['processor_share']:>12.1%}"
-        show(f"{partitions:<12}{one['lines']:>10,}{times}{rows}{shares}")
-
-
-def main(show: Callable[[str], None] = print, arguments: Sequence[str] | None = None) -> None:
-    """Run every number of partitions, and show how lines fared."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--partitions", type=int, nargs="+", help=f"default: {PARTITIONS}")
-    parser.add_argument("--seconds", type=int, help=f"how long lines arrive (default: {SECONDS})")
-    parser.add_argument("--after", type=float, default=AFTER_S, metavar="S", help="seconds from the last line until rows are counted")
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK_PARTITIONS} partitions, {QUICK_SECONDS} s")
-    parser.add_argument("--kafka", metavar="HOST:PORT", help="a broker to use, instead of one that is started; topics are created there")
-    parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")
-    chosen = parser.parse_args(arguments)
+def measure(chosen: Namespace) -> Figures:
+    """Run every number of partitions. Raises Missing, Wrong."""
     seconds = chosen.seconds or (QUICK_SECONDS if chosen.quick else SECONDS)
-    figures: dict[str, dict[str, Any]] = {}
-    with own_or_given_kafka(chosen.kafka) as started:
-        if not started.address:
-            parser.error(f"no broker: {started.reason}")
+    figures: Figures = {}
+    with some_kafka(chosen.kafka) as address:
         for partitions in chosen.partitions or (QUICK_PARTITIONS if chosen.quick else PARTITIONS):
             try:
-                figures[str(partitions)] = figures_of(measure(started.address, partitions, seconds=seconds, after_s=chosen.after))
+                figures[str(partitions)] = measure_topic(address, partitions, seconds=seconds, after_s=chosen.after)
             except Wrong as error:
-                sys.exit(f"{partitions} partitions: {error}")
-    show(json.dumps(figures)) if chosen.json else show_table(figures, show)
+                raise Wrong(f"{partitions} partitions: {error}") from error
+    return figures
 
+
+main = program(
+    __doc__,
+    measure,
+    option("--partitions", type=int, nargs="+", help=f"default: {PARTITIONS}"),
+    option("--seconds", type=int, help=f"how long lines arrive (default: {SECONDS})"),
+    option("--after", type=float, default=AFTER_S, metavar="S", help="seconds from the last line until rows are counted"),
+    KAFKA,
+    quick=f"{QUICK_PARTITIONS} partitions, {QUICK_SECONDS} s",
+)
 
 if __name__ == "__main__":
     main()

@@ -10,27 +10,23 @@ its defaults here and three masks, and its figures are of its last clusters, whi
 nothing else does.
 """
 
-import argparse
-import json
+import sys
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
-from benchmarks.labelled_logs import Misfit
-from benchmarks.retrieval import LOGS
+from benchmarks.program import LOGS, Figures, option, program
 from benchmarks.templates_agree import measure_agreement, named_lines
 from benchmarks.templates_groups import group, new_masker, version_2_masker
 from benchmarks.templates_logs import System, read_systems
-from benchmarks.templates_report import DIGITS, LIMIT, GroupedSystem, figures_of, scores_of, show_mistakes, show_table
+from benchmarks.templates_report import LIMIT, GroupedSystem, figures_of, scores_of, show_mistakes
 from benchmarks.templates_scores import Scores, score
-from benchmarks.templates_speed import DRAIN3, OURS, VERSION_2, drain_side, measure_known, measure_new, our_sides
+from benchmarks.templates_speed import DRAIN3, OURS, VERSION_2, measure_known, measure_new, sides_of
 from benchmarks.templates_tokens import tokens_saved
 from consumers.text.mask import Masker
-from worker.embedding.model.errors import ModelError
 
 BATCH_LINES = 8_000
-NO_DRAIN3 = "not installed (benchmarks/README.md says how)"
 
 
 def group_systems(systems: Sequence[System], new: Callable[[], Masker], *, whole: bool) -> list[GroupedSystem]:
@@ -47,7 +43,7 @@ def score_drain(systems: Sequence[System]) -> list[Scores]:
     """Score Drain3's last clusters of the messages, a miner for each system."""
     from benchmarks.templates_drain import final_templates  # noqa: PLC0415 - not installed everywhere
 
-    return [score(final_templates(system.messages), system.labels) for system in systems]
+    return [score(final_templates(system.texts(whole=False)), system.labels) for system in systems]
 
 
 def score_all(systems: Sequence[System]) -> dict[str, Any]:
@@ -76,11 +72,10 @@ def score_all(systems: Sequence[System]) -> dict[str, Any]:
 def measure_all(systems: Sequence[System]) -> dict[str, Any]:
     """Return `score_all` with tokens saved, lines a second and the agreement of ids. Raises ModelError."""
     figures = score_all(systems)
-    messages = [text for system in systems for text in system.messages]
-    whole = [text for system in systems for text in system.whole]
+    messages, whole = ([text for system in systems for text in system.texts(whole=whole)] for whole in (False, True))
     before, drain = figures["version_2"], figures["drain3"]
-    figures["tokens_saved"] = round(tokens_saved(new_masker(), whole), DIGITS)
-    before["tokens_saved"] = round(tokens_saved(version_2_masker(), whole), DIGITS)
+    figures["tokens_saved"] = tokens_saved(new_masker(), whole)
+    before["tokens_saved"] = tokens_saved(version_2_masker(), whole)
     _add_speed(figures, messages)
     figures |= measure_agreement(OURS, named_lines(systems, messages))._asdict()
     if drain is not None:
@@ -91,7 +86,7 @@ def measure_all(systems: Sequence[System]) -> dict[str, Any]:
 def _add_speed(figures: dict[str, Any], messages: Sequence[str]) -> None:
     """Measure both streams of messages and add what each side did."""
     before, drain = figures["version_2"], figures["drain3"]
-    sides = our_sides() | ({} if drain is None else {DRAIN3: drain_side})
+    sides = sides_of(with_drain=drain is not None)
     known, new = measure_known(messages, sides), measure_new(messages, sides)
     for side, of in ((OURS, figures), (VERSION_2, before), (DRAIN3, drain)):
         if of is not None:
@@ -100,42 +95,27 @@ def _add_speed(figures: dict[str, Any], messages: Sequence[str]) -> None:
         figures[f"vs_{other}"], figures[f"new_vs_{other}"] = known.ours_is_times(other), new.ours_is_times(other)
 
 
-def show_system(system: System, show: Callable[[str], None], *, whole: bool, families: bool, limit: int) -> None:
-    """Show what is split and what is mixed in one system."""
-    (grouped,) = group_systems([system], new_masker, whole=whole)
-    show_mistakes(grouped, system.texts(whole=whole), show, families=families, limit=limit)
+def measure(chosen: Namespace) -> Figures:
+    """Read, group and score; with `--show` only print what is split and mixed, and end. Raises Misfit, ModelError."""
+    systems = read_systems(chosen.logs)
+    if not chosen.show:
+        return score_all(systems) if chosen.quick else measure_all(systems)
+    for grouped in group_systems(systems, new_masker, whole=chosen.whole):
+        if "all" in chosen.show or grouped.system.name in chosen.show:
+            show_mistakes(grouped, grouped.system.texts(whole=chosen.whole), print, families=chosen.families, limit=chosen.limit)
+    sys.exit(0)
 
 
-def main(show: Callable[[str], None] = print) -> None:
-    """Read, group, score, and show the figures."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--logs", type=Path, default=LOGS, help=f"folder of NAME.log with NAME.csv, as LogHub has them (default: {LOGS})")
-    parser.add_argument("--quick", action="store_true", help="scores only, in seconds: no agreement of ids, no tokens, no lines a second")
-    parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")
-    parser.add_argument(
-        "--show", metavar="SYSTEM", action="append", help="show what is split and mixed in this log, or in `all`; no figures"
-    )
-    parser.add_argument("--whole", action="store_true", help="with --show: whole lines instead of messages")
-    parser.add_argument("--families", action="store_true", help="with --show: families instead of templates")
-    parser.add_argument("--limit", type=int, default=LIMIT, help=f"with --show: groups shown of one label (default: {LIMIT})")
-    chosen = parser.parse_args()
-    try:
-        systems = read_systems(chosen.logs)
-        if chosen.show:
-            for system in systems:
-                if "all" in chosen.show or system.name in chosen.show:
-                    show_system(system, show, whole=chosen.whole, families=chosen.families, limit=chosen.limit)
-            return
-        figures = score_all(systems) if chosen.quick else measure_all(systems)
-    except (Misfit, ModelError) as error:
-        parser.error(str(error))
-    if chosen.json:
-        show(json.dumps(figures))
-        return
-    show_table(figures, show)
-    if not drain_is_there():
-        show(f"Drain3 is {NO_DRAIN3}.")
-
+main = program(
+    __doc__,
+    measure,
+    LOGS,
+    option("--show", metavar="SYSTEM", action="append", help="show what is split and mixed in this log, or in `all`; no figures"),
+    option("--whole", action="store_true", help="with --show: whole lines instead of messages"),
+    option("--families", action="store_true", help="with --show: families instead of templates"),
+    option("--limit", type=int, default=LIMIT, help="with --show: groups shown of one label (default: %(default)s)"),
+    quick="scores only, in seconds: no agreement of ids, no tokens, no lines a second",
+)
 
 if __name__ == "__main__":
     main()

@@ -30,7 +30,6 @@ from sinks.row import template_id
 HASH_SEEDS = (0, 1, 4242)
 WORKERS = (1, 2, 4)
 BATCH_LINES = (1, 7, 1_000, sys.maxsize)
-DIGITS = 4
 _ROOT = Path(__file__).parent.parent
 
 Line = tuple[str, str]
@@ -84,7 +83,7 @@ def agreement(runs: Sequence[Ids]) -> Agreement:
     same = np.logical_and.reduce([ids == runs[0] for ids in runs])
     distinct = [np.unique(ids) for ids in runs]
     everywhere = functools.reduce(np.intersect1d, distinct)
-    return Agreement(round(float(same.mean()), DIGITS), round(len(everywhere) / len(np.unique(np.concatenate(distinct))), DIGITS))
+    return Agreement(float(same.mean()), len(everywhere) / len(np.unique(np.concatenate(distinct))))
 
 
 def named_lines(systems: Sequence[System], texts: Sequence[str]) -> list[Line]:
@@ -121,17 +120,8 @@ def measure_agreement(side: str, lines: Sequence[Line]) -> Agreement:
 
         def run(order_seed: int) -> Ids:
             array = Path(folder) / f"{order_seed}.npy"
-            command = [
-                "/usr/bin/env",
-                f"PYTHONHASHSEED={HASH_SEEDS[order_seed]}",
-                sys.executable,
-                "-m",
-                "benchmarks.templates_agree",
-                side,
-                str(file),
-                str(array),
-                str(order_seed),
-            ]
+            command = ["/usr/bin/env", f"PYTHONHASHSEED={HASH_SEEDS[order_seed]}", sys.executable, "-m", "benchmarks.templates_agree"]
+            command += [side, str(file), str(array), str(order_seed)]
             subprocess.run(command, cwd=_ROOT, check=True)  # noqa: S603 - this file
             ids: Ids = np.load(array)
             return ids

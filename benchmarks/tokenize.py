@@ -9,14 +9,13 @@ endless words) go to `tokenizers` in vectail too: with many of them the figures 
 the first comparison is left out. Absolute figures depend on the machine: compare only runs made side by side.
 """
 
-import argparse
-import json
 import os
-import time
 import warnings
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from multiprocessing import get_context
 from statistics import median
@@ -24,6 +23,8 @@ from typing import Any, NamedTuple
 
 import tokenizers
 
+from benchmarks.program import FILES, Figures, program
+from benchmarks.race import Missing, race, ratios, seconds_of
 from producers.lines import TooLarge, read_files
 from producers.log_feed import synthetic_lines
 from worker.embedding.model.folder import default_folder
@@ -52,11 +53,19 @@ class Side(NamedTuple):
     rows: Callable[[Any], list[list[int]]]
     """From what a call returned to the ids of each line; not measured."""
 
+    def run(self, lines: list[str], pool: ThreadPoolExecutor) -> list[Any]:
+        """Give each call its share of the lines, at once; return what they return."""
+        share = -(-len(lines) // len(self.calls))
+        return list(pool.map(lambda number: self.calls[number](lines[number * share : (number + 1) * share]), range(len(self.calls))))
+
+    def ids(self, results: list[Any]) -> list[list[int]]:
+        """Return the ids of each line."""
+        return [row for result in results for row in self.rows(result)]
+
 
 class Measured(NamedTuple):
-    """Figures for one number of threads."""
+    """What was seen with one number of threads."""
 
-    threads: int
     lines_per_s: dict[str, list[float]]
     """Of each side, in each round."""
     equal: dict[str, bool]
@@ -66,9 +75,14 @@ class Measured(NamedTuple):
 
     def times(self, other: str) -> list[float]:
         """Return vectail's rate divided by the other side's, by round; empty without that side."""
-        if other not in self.lines_per_s:
-            return []
-        return [ours / theirs for ours, theirs in zip(self.lines_per_s[OURS], self.lines_per_s[other], strict=True)]
+        return ratios(self.lines_per_s[OURS], self.lines_per_s[other]) if other in self.lines_per_s else []
+
+    def told(self) -> Figures:
+        """Return the figures by side."""
+        figures = {name: {"lines_per_s": median(each), "lines_per_s_worst": min(each)} for name, each in self.lines_per_s.items()}
+        for name in figures.keys() - {OURS}:
+            figures[name] |= {"times": median(self.times(name)), "times_worst": min(self.times(name))}
+        return figures
 
 
 @contextmanager
@@ -121,110 +135,53 @@ def _transformers_line_by_line() -> Callable[[list[str]], list[list[int]]]:
     return lambda lines: [tokenizer(line)["input_ids"] for line in lines]
 
 
-def measure(model: PreparedModel, lines: list[str], threads: int, rounds: int) -> Measured:
-    """Measure every side in turns; runs in a process of its own, which it leaves `threads` processors."""
+def race_of(model: PreparedModel, lines: list[str], threads: int, rounds: int) -> Measured:
+    """Run every side in turns; runs in a process of its own, which it leaves `threads` processors."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
-    rates: dict[str, list[float]] = {}
-    equal: dict[str, bool] = {}
     with open_sides(model, threads) as (sides, ours), ThreadPoolExecutor(threads) as pool:
-        wanted = _rows(sides[OURS], _run(sides[OURS], lines, pool)[1])
-        for turn in range(rounds + 1):
-            names = list(sides)
-            for name in names[turn % len(names) :] + names[: turn % len(names)]:
-                rate, results = _run(sides[name], lines, pool)
-                if turn > 0:  # before the first round each runs once to warm up, and its ids are looked at
-                    rates.setdefault(name, []).append(rate)
-                elif name != OURS:
-                    equal[name] = _rows(sides[name], results) == wanted
+        runs = {name: partial(side.run, lines, pool) for name, side in sides.items()}
+        ids = {name: sides[name].ids(results) for name, (results,) in race(runs, 1).items()}  # warms up
+        seconds = race({name: partial(seconds_of, run) for name, run in runs.items()}, rounds)
         share = sum(tokenizer.fallback_texts for tokenizer in ours) / sum(tokenizer.texts for tokenizer in ours)
-    return Measured(threads, rates, equal, sum(map(len, wanted)) / len(wanted), share)
-
-
-def _run(side: Side, lines: list[str], pool: ThreadPoolExecutor) -> tuple[float, list[Any]]:
-    """Give each call its share of the lines, at once; return lines a second and the calls' results."""
-    share = -(-len(lines) // len(side.calls))
-    shares = [lines[number * share : (number + 1) * share] for number in range(len(side.calls))]
-    began = time.perf_counter()
-    running = [pool.submit(call, some) for call, some in zip(side.calls, shares, strict=True)]
-    results = [ended.result() for ended in running]
-    return len(lines) / (time.perf_counter() - began), results
-
-
-def _rows(side: Side, results: list[Any]) -> list[list[int]]:
-    return [row for result in results for row in side.rows(result)]
+    rates = {name: [len(lines) / one for one in each] for name, each in seconds.items()}
+    equal = {name: rows == ids[OURS] for name, rows in ids.items()}
+    return Measured(rates, equal, sum(map(len, ids[OURS])) / len(lines), share)
 
 
 def lines_of(files: list[str], count: int) -> list[str]:
-    """Lines of the files, or synthetic ones: seeded, so the same in every run."""
-    if files:
-        return [line.decode("utf-8", "replace") for line in read_files(files) if not isinstance(line, TooLarge)]
-    return [line.decode() for line in synthetic_lines(_SEED, count, _BEGIN_MS)]
-
-
-def figures_of(measured: list[Measured], lines: int) -> dict[str, Any]:
-    """Return what `--json` prints; the first figures are those of the most threads, medians over the rounds."""
-    most = measured[-1]
-
-    def ratio(of: Measured, other: str) -> float | None:
-        return round(median(of.times(other)), 2) if of.times(other) else None
-
-    return {
-        "vs_tokenizer_per_line": ratio(most, PER_LINE),
-        "vs_encode_batch_fast": ratio(most, BATCH),
-        "ids_equal": all(of.equal.get(other, True) for of in measured for other in (PER_LINE, BATCH)),
-        "vs_llama_tokenize": ratio(most, LLAMA),
-        "ids_equal_llama_tokenize": all(of.equal.get(LLAMA, True) for of in measured),
-        "lines": lines,
-        "tokens_per_line": round(most.tokens_per_line, 1),
-        "foreign_share": round(most.foreign_share, 4),
-        "threads": {
-            str(of.threads): {
-                name: {
-                    "lines_per_s": round(median(rates)),
-                    "lines_per_s_worst": round(min(rates)),
-                    **({} if name == OURS else {"times": ratio(of, name), "times_worst": round(min(of.times(name)), 2)}),
-                }
-                for name, rates in of.lines_per_s.items()
-            }
-            for of in measured
-        },
-    }
-
-
-def show_table(figures: dict[str, Any], show: Callable[[str], None]) -> None:
-    """Show the figures as a person reads them."""
-    share = f"{figures['foreign_share']:.1%} of them go to `tokenizers` in vectail, too"
-    show(f"{figures['lines']:,} lines of {figures['tokens_per_line']} tokens; {share}")
-    for threads, sides in figures["threads"].items():
-        show(f"{threads} thread(s): lines/s median and worst round; how many times that vectail was, median and worst round")
-        for name, rates in sides.items():
-            times = "" if name == OURS else f"{rates['times']:8.1f} x {rates['times_worst']:8.1f} x"
-            show(f"  {name:<18} {rates['lines_per_s']:>9,} {rates['lines_per_s_worst']:>9,} {times}")
-    if figures["vs_tokenizer_per_line"] is None:
-        show("tokenizer(text) was left out: Transformers is not installed")
-    show(f"ids equal row by row: {figures['ids_equal']} (Llama.tokenize: {figures['ids_equal_llama_tokenize']})")
-
-
-def main(show: Callable[[str], None] = print) -> None:
-    """Measure with one thread and with two, and show both."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("files", nargs="*")
-    parser.add_argument(
-        "--quick", action="store_true", help=f"{QUICK_LINES} lines instead of {LINES}, {QUICK_ROUNDS} rounds instead of {ROUNDS}"
-    )
-    parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")
-    chosen = parser.parse_args()
-    model = prepare_model(None, load_settings(None).model.cache.expanduser())
-    lines = lines_of(chosen.files, QUICK_LINES if chosen.quick else LINES)
+    """Lines of the files, or synthetic ones: seeded, so the same in every run. Raises Missing without a line."""
+    if not files:
+        return [line.decode() for line in synthetic_lines(_SEED, count, _BEGIN_MS)]
+    lines = [line.decode("utf-8", "replace") for line in read_files(files) if not isinstance(line, TooLarge)]
     if not lines:
-        parser.error("the files hold no line")
+        raise Missing("the files hold no line")
+    return lines
+
+
+def measure(chosen: Namespace) -> Figures:
+    """Measure with one thread and with two; the first figures are those of the most threads, medians over the rounds."""
+    lines = lines_of(chosen.files, QUICK_LINES if chosen.quick else LINES)
+    model = prepare_model(None, load_settings(None).model.cache.expanduser())
     measured = []
     for threads in THREADS:
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-            measured.append(process.submit(measure, model, lines, threads, QUICK_ROUNDS if chosen.quick else ROUNDS).result())
-    figures = figures_of(measured, len(lines))
-    show(json.dumps(figures)) if chosen.json else show_table(figures, show)
+            measured.append(process.submit(race_of, model, lines, threads, QUICK_ROUNDS if chosen.quick else ROUNDS).result())
+    most = measured[-1]
+    times = {other: median(most.times(other)) if most.times(other) else None for other in (PER_LINE, BATCH, LLAMA)}
+    return {
+        "vs_tokenizer_per_line": times[PER_LINE],
+        "vs_encode_batch_fast": times[BATCH],
+        "ids_equal": all(of.equal.get(other, True) for of in measured for other in (PER_LINE, BATCH)),
+        "vs_llama_tokenize": times[LLAMA],
+        "ids_equal_llama_tokenize": all(of.equal.get(LLAMA, True) for of in measured),
+        "lines": len(lines),
+        "tokens_per_line": most.tokens_per_line,
+        "foreign_share": most.foreign_share,
+        "threads": {str(threads): of.told() for threads, of in zip(THREADS, measured, strict=True)},
+    }
 
+
+main = program(__doc__, measure, FILES, quick=f"{QUICK_LINES} lines instead of {LINES}, {QUICK_ROUNDS} rounds instead of {ROUNDS}")
 
 if __name__ == "__main__":
     main()

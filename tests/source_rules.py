@@ -33,7 +33,6 @@ ENVIRONMENT_FILES = frozenset(
     {
         "worker/settings/settings.py",
         "worker/embedding/engine/vllm_library.py",  # writes variables, the only way to configure vLLM
-        "benchmarks/gpu.py",  # as worker/embedding/engine/vllm_library.py
     }
 )
 CATCH_ALL_FILE = "worker/runtime/stage.py"

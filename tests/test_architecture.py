@@ -33,9 +33,7 @@ from tests.source_rules import (
 )
 
 ROOT = Path(__file__).parents[1]
-LONGER: Mapping[str, str] = {
-    "benchmarks/gpu.py": "one self-contained script, to be copied alone to a machine with a GPU",
-}
+LONGER: Mapping[str, str] = {}
 """Files that may exceed MOST_LINES, each with its reason."""
 
 Rule = Callable[[Sequence[Source]], list[str]]

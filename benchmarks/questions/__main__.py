@@ -11,29 +11,42 @@ speed.
 The models are the one that is installed with vectail and BGE-small (fetched by Maven); `--model` adds any other that vectail takes.
 """
 
-import argparse
 import contextlib
-import json
-from collections.abc import Callable, Sequence
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.labelled_logs import LabelledLine, Misfit, read_logs
+from benchmarks.labelled_logs import LabelledLine, read_logs
+from benchmarks.program import LLAMA, LOGS, Figures, option, program
 from benchmarks.questions.asked import Question, read_questions
 from benchmarks.questions.bge import NAME, ModelAbsent, bge_folder
-from benchmarks.questions.corpus import Lines, corpora
-from benchmarks.questions.report import Found, figures_of, show_table
-from benchmarks.questions.scores import score
-from benchmarks.retrieval import LOGS, some_of_each
+from benchmarks.questions.corpus import FAMILIES, VERSION_2, WAYS, Lines, corpora
+from benchmarks.questions.scores import Score, difference, score
+from benchmarks.retrieval import some_of_each
 from worker.embedding.loaded import LoadedModel, chosen_engine, load_model
-from worker.embedding.model.errors import ModelError
 from worker.settings.settings import Settings, load_settings
 
 QUICK_LINES_OF_A_LABEL = 5
 
 
-def measure(model: LoadedModel, lines: Sequence[LabelledLine], whole: Sequence[int], questions: Sequence[Question]) -> dict[str, Found]:
+class Found(NamedTuple):
+    """What one model finds in one way."""
+
+    results: int
+    """How many there are to be found."""
+    scores: Sequence[Score]
+    """Of each question."""
+
+    def values(self, measure: str) -> list[float]:
+        """Return the scores by one measure."""
+        return [getattr(score, measure) for score in self.scores]
+
+
+def search(model: LoadedModel, lines: Sequence[LabelledLine], whole: Sequence[int], questions: Sequence[Question]) -> dict[str, Found]:
     """Search the lines in every way, as whole lines those numbered by `whole`; return what is found by way."""
     numbers = {label: number for number, label in enumerate(sorted({line.label for line in lines}))}
     grades = np.zeros((len(questions), len(numbers)))
@@ -49,6 +62,27 @@ def measure(model: LoadedModel, lines: Sequence[LabelledLine], whole: Sequence[i
     return found
 
 
+def figures_of(found: Mapping[str, Mapping[str, Found]], questions: Sequence[str]) -> dict[str, Any]:
+    """Return what `--json` prints, from what each model finds in each way; the first model is the default one."""
+    default = next(iter(found.values()))
+    headline = default[FAMILIES]
+    return {
+        "questions": len(questions),
+        **{measure: fmean(headline.values(measure)) for measure in ("hit1", "hit5", "ndcg10")},
+        "by": {model: {way: _way(ways, way) for way in WAYS} for model, ways in found.items()},
+        "each": {text: {way: default[way].scores[number].ndcg10 for way in WAYS} for number, text in enumerate(questions)},
+    }
+
+
+def _way(ways: Mapping[str, Found], way: str) -> dict[str, Any]:
+    found, before = ways[way], ways[VERSION_2]
+    figures: dict[str, Any] = {"texts": found.results, **{measure: fmean(found.values(measure)) for measure in Score._fields}}
+    if way != VERSION_2 and len(found.scores) > 1:
+        apart = {measure: difference(found.values(measure), before.values(measure)) for measure in Score._fields}
+        figures["vs_version_2"] = {measure: one._asdict() for measure, one in apart.items()}
+    return figures
+
+
 def measure_all(
     engine: str,
     folders: Sequence[Path | None],
@@ -61,7 +95,7 @@ def measure_all(
     for folder in folders:
         model = load_model(settings_for(engine, folder))
         with contextlib.closing(model.engine):
-            found[model.prepared.name] = measure(model, lines, whole, questions)
+            found[model.prepared.name] = search(model, lines, whole, questions)
     return found
 
 
@@ -79,30 +113,28 @@ def _second_model() -> tuple[list[Path], dict[str, str]]:
         return [], {NAME: str(error)}
 
 
-def main(show: Callable[[str], None] = print) -> None:
-    """Read, measure every model, and show the figures."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--logs", type=Path, default=LOGS, help=f"folder of NAME.log with NAME.csv, as LogHub has them (default: {LOGS})")
-    parser.add_argument("--engine", choices=("auto", "vllm", "llama"), default="llama")
-    parser.add_argument("--model", type=Path, action="append", default=[], help="folder of another model to measure; may be repeated")
-    parser.add_argument("--default-only", action="store_true", help=f"leave {NAME} out, and fetch nothing")
-    parser.add_argument("--quick", action="store_true", help=f"of whole lines, {QUICK_LINES_OF_A_LABEL} of each label instead of all")
-    parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")
-    chosen = parser.parse_args()
-    try:
-        lines = read_logs(chosen.logs)
-        labels = [line.label for line in lines]
-        whole = some_of_each(labels, QUICK_LINES_OF_A_LABEL if chosen.quick else None)
-        questions = read_questions(set(labels))
-        bge, absent = ([], {}) if chosen.default_only else _second_model()
-        found = measure_all(chosen.engine, [None, *bge, *chosen.model], lines, whole, questions)
-    except (Misfit, ModelError) as error:
-        parser.error(str(error))
+def measure(chosen: Namespace) -> Figures:
+    """Read, and measure every model. Raises Misfit, ModelError."""
+    lines = read_logs(chosen.logs)
+    labels = [line.label for line in lines]
+    whole = some_of_each(labels, QUICK_LINES_OF_A_LABEL if chosen.quick else None)
+    questions = read_questions(set(labels))
+    bge, absent = ([], {}) if chosen.default_only else _second_model()
+    found = measure_all(chosen.engine, [None, *bge, *chosen.model], lines, whole, questions)
     engine = chosen_engine(settings_for(chosen.engine, None).engine)
     about = {"lines": len(lines), "whole_lines": len(whole), "engine": engine, "absent": absent}
-    figures = figures_of(found, [question.text for question in questions]) | about
-    show(json.dumps(figures)) if chosen.json else show_table(figures, show)
+    return figures_of(found, [question.text for question in questions]) | about
 
+
+main = program(
+    __doc__,
+    measure,
+    LOGS,
+    LLAMA,
+    option("--model", type=Path, action="append", default=[], help="folder of another model to measure; may be repeated"),
+    option("--default-only", action="store_true", help=f"leave {NAME} out, and fetch nothing"),
+    quick=f"of whole lines, {QUICK_LINES_OF_A_LABEL} of each label instead of all",
+)
 
 if __name__ == "__main__":
     main()

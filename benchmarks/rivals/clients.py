@@ -2,8 +2,9 @@
 
 import time
 import uuid
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import redis
@@ -11,7 +12,7 @@ from confluent_kafka import Consumer, KafkaException, Message
 from milvus_lite.server_manager import server_manager_instance
 from pymilvus import MilvusClient
 
-from benchmarks.by_hand_turns import Rows
+from benchmarks.by_hand_turns import Plan, Rows, Turn, keep_vectors
 
 COLLECTION = "logs"
 TURN_S = 900.0
@@ -19,6 +20,7 @@ TURN_S = 900.0
 _MOST_ROWS = 16_384
 """What Milvus answers at once."""
 _FILE = "rows.db"
+_DIM = 384
 
 
 def open_consumer(bootstrap_servers: str, topic: str) -> Consumer:
@@ -70,3 +72,22 @@ def close_milvus(milvus: MilvusClient, folder: str) -> None:
     """Close an index. Closing the client alone leaves Milvus Lite's server running in this process."""
     milvus.close()
     server_manager_instance.release_server(str(Path(folder) / _FILE))
+
+
+class Clients(NamedTuple):
+    """What a worker written by hand holds."""
+
+    consumer: Consumer
+    cache: Any
+    milvus: MilvusClient
+
+
+def index_topic(plan: Plan, work: Callable[[Clients], float]) -> Turn:
+    """Open the three clients, let a worker index the topic, and read back what it has stored; `work` returns its seconds."""
+    clients = Clients(open_consumer(plan.bootstrap_servers, plan.topic), open_cache(plan.redis_url), open_milvus(plan.folder, _DIM))
+    seconds = work(clients)
+    clients.consumer.close()
+    rows = read_rows(clients.milvus)
+    close_milvus(clients.milvus, plan.folder)
+    keep_vectors(plan.folder, rows)
+    return Turn(seconds, len(rows), {})

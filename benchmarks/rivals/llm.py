@@ -1,12 +1,11 @@
 """vLLM as its guide shows it: `LLM(…).embed(list[str])`, with the model's original folder, because it needs the tokenizer there."""
 
-import warnings
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.gpu import say_to_vllm
 from benchmarks.rivals.own_process import EmbedTexts
+from worker.embedding.engine.vllm_library import load_library, set_environment, silent
 
 _CACHE_BYTES = 64 * 1024 * 1024
 
@@ -16,13 +15,12 @@ def open_llm(folder: Path, threads: int, number_format: str) -> EmbedTexts:
 
     On a CPU: no torch.compile (minutes), and a small cache, for otherwise it reserves nearly all of the memory.
     """
-    say_to_vllm(threads=threads)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    set_environment(own_process=True, threads=threads, cache=folder.parent / "vllm")
+    library = load_library()
+    with silent():
         from vllm import LLM  # noqa: PLC0415 - it reads the environment that was just written
-        from vllm.platforms import current_platform  # noqa: PLC0415 - as LLM
 
-    if current_platform.is_cpu():
+    if library.platform.is_cpu():
         llm = LLM(str(folder), runner="pooling", dtype=number_format, enforce_eager=True, kv_cache_memory_bytes=_CACHE_BYTES)
     else:
         llm = LLM(str(folder), runner="pooling", dtype=number_format)

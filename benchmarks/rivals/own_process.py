@@ -1,6 +1,6 @@
-"""A rival in a process of its own, so that its threads, memory and output do not disturb the others.
+"""A side in a process of its own, so that its threads, memory and output do not disturb the others.
 
-It waits on a pipe while others are measured. Its output goes to a file; the last line is the reason when the process ends early.
+It waits on a pipe while others are measured. Its output goes to a file; the last error there is the reason when the process ends early.
 The process leads a session. `close` kills every process left in its group: a library may start some that outlive it, as vLLM does with
 its engine core.
 """
@@ -9,10 +9,11 @@ import contextlib
 import gc
 import importlib
 import os
+import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -21,6 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.race import LeftOut
+
 Vectors = NDArray[np.float32]
 EmbedTexts = Callable[[list[str]], Vectors]
 """Text in, float32[n, dim] out; row i belongs to text i."""
@@ -28,10 +31,16 @@ EmbedTexts = Callable[[list[str]], Vectors]
 LOAD_S = 300.0
 TURN_S = 600.0
 END_S = 20.0
+_ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
+"""The last line of a traceback; libraries may say more while they end."""
 
 
-class LeftOut(Exception):
-    """The rival is not installed or has failed; the message is the reason that the report gives."""
+class Opened(NamedTuple):
+    """A side that does other work than to embed texts."""
+
+    ready: Mapping[str, Any]
+    """What it says of itself."""
+    answer: Callable[[Any], Any]
 
 
 class Turn(NamedTuple):
@@ -49,8 +58,8 @@ class OwnProcess:
     Thread: one.
     """
 
-    def __init__(self, opener: str, arguments: Sequence[Any], *, log: Path) -> None:
-        """Start the process and wait until it has called `opener`, a `module:function` that returns EmbedTexts. Raises LeftOut."""
+    def __init__(self, opener: str, arguments: Sequence[Any], *, log: Path, load_s: float = LOAD_S) -> None:
+        """Start the process and wait until it has called `opener`, a `module:function` for EmbedTexts or Opened. Raises LeftOut."""
         spawn = get_context("spawn")
         self._log = log
         log.touch()
@@ -58,13 +67,25 @@ class OwnProcess:
         self._process = spawn.Process(target=_serve, args=(theirs, str(log), opener, tuple(arguments)))
         self._process.start()
         theirs.close()
-        self._answer(LOAD_S)
+        self.ready: Mapping[str, Any] = self._answer(load_s)
+
+    def begin(self, what: object) -> None:
+        """Let it work on something; `end` returns the answer."""
+        with contextlib.suppress(OSError):  # the process has ended, and `end` raises the reason
+            self._connection.send(what)
+
+    def end(self, limit_s: float = TURN_S) -> Any:  # noqa: ANN401 - whatever the other end sends
+        """Wait for the answer. Raises LeftOut."""
+        return self._answer(limit_s)
+
+    def ask(self, what: object, limit_s: float = TURN_S) -> Any:  # noqa: ANN401 - as `end`
+        """Return the answer; the transfer to the process and back is not timed. Raises LeftOut."""
+        self.begin(what)
+        return self.end(limit_s)
 
     def embed(self, texts: list[str]) -> Turn:
-        """Embed all texts once; the transfer to the process and back is not timed. Raises LeftOut."""
-        with contextlib.suppress(OSError):  # the process has ended, and `_answer` raises the reason
-            self._connection.send(texts)
-        return Turn(*self._answer(TURN_S))
+        """Embed all texts once. Raises LeftOut."""
+        return Turn(*self.ask(texts))
 
     def close(self) -> None:
         """End the process and all that it has started; safe to call twice."""
@@ -86,7 +107,8 @@ class OwnProcess:
             reason = f"no answer within {limit_s:.0f} s"
         except (EOFError, OSError):
             said = [line for line in self._log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
-            reason = said[-1].strip() if said else "it ended without a word"
+            errors = [line for line in said if _ERROR.match(line)] or said
+            reason = errors[-1].strip() if errors else "it ended without a word"
         self._process.kill()
         self.close()
         raise LeftOut(reason)
@@ -100,11 +122,19 @@ def _serve(connection: Connection, log: str, opener: str, arguments: tuple[Any, 
     os.dup2(file, 1)
     os.dup2(file, 2)
     module, _, function = opener.partition(":")
-    embed: EmbedTexts = getattr(importlib.import_module(module), function)(*arguments)
-    connection.send(None)
-    while (texts := connection.recv()) is not None:
+    opened: Opened | EmbedTexts = getattr(importlib.import_module(module), function)(*arguments)
+    ready, answer = opened if isinstance(opened, Opened) else ({}, _timed(opened))
+    connection.send(ready)
+    while (asked := connection.recv()) is not None:
+        connection.send(answer(asked))
+    del opened, answer
+    gc.collect()  # lets the rival end its own processes in order
+
+
+def _timed(embed: EmbedTexts) -> Callable[[list[str]], tuple[float, float, Vectors]]:
+    def answer(texts: list[str]) -> tuple[float, float, Vectors]:
         began_s, began_cpu_s = time.perf_counter(), time.process_time()
         vectors = embed(texts)
-        connection.send((time.perf_counter() - began_s, time.process_time() - began_cpu_s, vectors))
-    del embed
-    gc.collect()  # lets the rival end its own processes in order
+        return time.perf_counter() - began_s, time.process_time() - began_cpu_s, vectors
+
+    return answer

@@ -34,7 +34,6 @@ PROGRAMS: Sequence[Program] = (
     Program("sink", "benchmarks.sink"),
     Program("poll_to_ready", "benchmarks.poll_to_ready", takes_files=True),
     Program("throughput", "benchmarks.throughput", takes_files=True),
-    Program("metrics_cost", "benchmarks.metrics_cost", takes_files=True),
     Program("safety", "benchmarks.safety"),
     Program("search_growth", "benchmarks.search_growth", takes_files=True),
     Program("query_latency", "benchmarks.query_latency", plots="--plot", pictures=("query_latency.png",)),
@@ -43,7 +42,6 @@ PROGRAMS: Sequence[Program] = (
     Program("retrieval", "benchmarks.retrieval", needs="logs"),
     Program("templates", "benchmarks.templates", needs="logs"),
     Program("questions", "benchmarks.questions", needs="logs"),
-    Program("gpu", "benchmarks.gpu", needs="gpu"),
     Program("gpu_worker", "benchmarks.gpu_worker", needs="gpu", takes_files=True),
 )
 JSON_KEYS = (

@@ -1,9 +1,10 @@
 """RESULTS.md from the kept results and the table of goals. Pure: the same results give the same text."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from benchmarks.suite.goals import Figure, Judged, judge
 from benchmarks.suite.results import PLOTS_FOLDER, Entry, Results
+from benchmarks.table import bound_of, judged_table, markdown, value_of
 
 _NOTHING_WRITTEN = "not written down yet"
 _METHOD = (
@@ -50,12 +51,7 @@ def _side_by_side(what: str, machines: Sequence[Mapping[str, str]]) -> str:
     """Return facts as a table with a column for each machine."""
     names = dict.fromkeys(name for machine in machines for name in machine)
     head = [""] if len(machines) == 1 else [f"machine {number}" for number in range(1, len(machines) + 1)]
-    return _table((what, *head), [(name, *(machine.get(name, "") for machine in machines)) for name in names])
-
-
-def shown(value: float) -> str:
-    """Return a figure as it was printed: nothing is rounded here."""
-    return f"{value:,}" if not isinstance(value, bool) else str(int(value))
+    return markdown((what, *head), [(name, *(machine.get(name, "") for machine in machines)) for name in names])
 
 
 def _runs(entries: Mapping[str, Entry], on: Mapping[str, str]) -> str:
@@ -71,7 +67,7 @@ def _runs(entries: Mapping[str, Entry], on: Mapping[str, str]) -> str:
         )
         for name, entry in entries.items()
     ]
-    return _table(
+    return markdown(
         ("benchmark", "state", "size", "corpus", "took", "load average before → after (1, 5, 15 minutes)", "revision, date"), rows
     )
 
@@ -87,14 +83,14 @@ def _goals(judged: Sequence[Judged], on: Mapping[str, str]) -> str:
         rows = [
             (
                 f"{one.figure.benchmark}: {one.figure.words}{on[one.figure.benchmark]}",
-                _value(one),
-                _bound(one.figure),
+                value_of(one),
+                bound_of(one.figure),
                 one.figure.reason or _NOTHING_WRITTEN,
                 one.figure.next or _NOTHING_WRITTEN,
             )
             for one in missed
         ]
-        lines += ["**Missed:**", _table(("goal", "measured", "wanted", "reason", "next idea"), rows)]
+        lines += ["**Missed:**", markdown(("goal", "measured", "wanted", "reason", "next idea"), rows)]
     return "\n\n".join(lines)
 
 
@@ -104,8 +100,7 @@ def _section(name: str, about: str, entry: Entry, judged: Sequence[Judged]) -> l
         return [*parts, f"**{entry['state'].capitalize()}**: {entry['reason']}"]
     if entry["caveats"]:
         parts.append(f"Caveats: {entry['caveats']}")
-    rows = [(one.figure.words, _value(one), _range(one), _bound(one.figure), _verdict(one)) for one in judged]
-    parts.append(_table(("what", "figure", "range", "goal", ""), rows))
+    parts.append(judged_table(judged))
     parts += [f"![{name}: {_picture_words(plot)}]({PLOTS_FOLDER}/{plot})" for plot in entry["plots"]]
     return parts
 
@@ -114,32 +109,9 @@ def _picture_words(plot: str) -> str:
     return plot.removesuffix(".png").replace("_", " ").replace("-", " ")
 
 
-def _value(one: Judged) -> str:
-    return "not measured" if one.value is None else shown(one.value)
-
-
-def _range(one: Judged) -> str:
-    return "" if one.range is None else f"{shown(one.range[0])} to {shown(one.range[1])}"
-
-
-def _bound(figure: Figure) -> str:
-    if figure.at_least is not None:
-        return f"at least {shown(figure.at_least)}"
-    return "" if figure.at_most is None else f"at most {shown(figure.at_most)}"
-
-
-def _verdict(one: Judged) -> str:
-    return f"**{one.verdict}**" if one.verdict == "missed" else one.verdict
-
-
 def _load(averages: Sequence[float]) -> str:
     return " ".join(map(str, averages))
 
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

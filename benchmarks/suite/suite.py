@@ -98,7 +98,7 @@ def _drawn(program: Program, ended: Ended, plots: Path) -> list[str]:
     if ended.state != "measured":
         return []
     if program is BY_HAND:
-        from benchmarks.suite.plots import BY_HAND_PICTURE, draw_by_hand  # noqa: PLC0415 - matplotlib takes a second to import
+        from benchmarks.plots import BY_HAND_PICTURE, draw_by_hand  # noqa: PLC0415 - matplotlib takes a second to import
 
         draw_by_hand(ended.figures, plots / BY_HAND_PICTURE)
     return [picture.name for picture in pictures_of(program, plots)]
@@ -203,6 +203,7 @@ def main(
         return 0
     out.mkdir(parents=True, exist_ok=True)
     wanted = [program for program in programs if chosen.only is None or program.name in chosen.only]
-    kept["benchmarks"] = {name: entry for name, entry in kept["benchmarks"].items() if name in names}  # others are gone or renamed
+    about, _ = read_table()  # also of programs that are gone, whose figures stay with their revision
+    kept["benchmarks"] = {name: entry for name, entry in kept["benchmarks"].items() if name in about}
     machine = Machine(facts=machine_facts(), versions=versions(root))
     return run_suite(wanted, Run(root, logs, quick=chosen.quick), kept, machine, out, show)

@@ -1,13 +1,15 @@
-"""Rivals for `test_engines.py`, each run in a process of its own."""
+"""Sides for `test_rivals.py` and `test_wrong_work.py`, each run in a process of its own."""
 
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.rivals.own_process import EmbedTexts, Vectors
+from benchmarks.by_hand_turns import Turn
+from benchmarks.rivals.own_process import EmbedTexts, Opened, Vectors
 
 
 def open_lengths(_folder: Path, dim: int) -> EmbedTexts:
@@ -36,3 +38,9 @@ def open_deadly(_folder: Path, _threads: int) -> EmbedTexts:
         os._exit(3)
 
     return embed
+
+
+def open_lacking(lacking: int) -> Opened:
+    """Say that all but `lacking` records are stored, in a second."""
+    sys.stdout.write("[INFO] a library says that it is loading\n")
+    return Opened({"is_ready": True}, lambda plan: Turn(1.0, plan.records - lacking, {}))

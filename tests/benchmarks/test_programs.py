@@ -3,7 +3,6 @@
 import importlib
 import json
 import math
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,12 +10,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from benchmarks import gpu
 from benchmarks.by_hand_corpora import Sizes
 from benchmarks.gpu_worker import Sizes as GpuSizes
 from benchmarks.guard_measures import MEASURES
-from benchmarks.page import Plan, measure
-from benchmarks.page_browser import NoBrowser
+from benchmarks.page import Plan, look_at
+from benchmarks.race import Missing
 from benchmarks.suite.goals import read_table, value_at
 from tests.model_fixture import CACHE
 from tests.services.kafka import KafkaServer
@@ -47,8 +45,8 @@ class Run(NamedTuple):
     """A word in braces is a fixture, whose value takes its place."""
     sizes: Mapping[str, object] = {}
     """Constants of the module with smaller values."""
-    more: Mapping[str, object] = {}
-    """Further arguments of its `main`."""
+    also: frozenset[str] = frozenset()
+    """Figures that nobody else looks for."""
     shows: Mapping[str, object] = {}
     """Figures that are known beforehand."""
     lacks: frozenset[str] = frozenset()
@@ -58,7 +56,7 @@ class Run(NamedTuple):
         """Return the paths of the figures that the report and the guard look for."""
         name = self.module.split(".")[1]
         asked = {figure.key for figure in FIGURES if figure.benchmark == name}
-        return asked | {measure.key for measure in MEASURES if measure.probe.module == self.module}
+        return asked | self.also | {measure.key for measure in MEASURES if measure.probe.module == self.module}
 
 
 def long(run: Run) -> Any:  # noqa: ANN401 - pytest's own type is private
@@ -76,6 +74,7 @@ SMALL = {
 GROWTH, AXES = "--quick --plots {folder}", "lag partitions line_bytes distinct workers index"
 OF_GROWTH = frozenset(figure.key for figure in FIGURES if figure.benchmark == "growth")
 OF_ONE_LAG = frozenset({"lag.worst_fall"})
+GPU = "{file} --cpu --engine llama --rounds 2 --replicas 2"
 SLOW = "--partitions 2 12 --seconds 2 --after 0 --kafka {kafka_address}"
 OF_MANY_TOPICS = frozenset({"64.acknowledged_p95_s", "64.lines_per_row", "1000.upkeep_share"})
 BY_HAND = Sizes({"distinct": 24, "mix": 4_000, "steady": 4_000}, batched=12, naive=6)
@@ -91,18 +90,16 @@ RUNS = (
     Run("benchmarks.sink", "--quick --server {milvus_uri}", SMALL_SINK),
     Run("benchmarks.poll_to_ready", "--lines 60 --rounds 1 --kafka {kafka_address} {file}", shows={"lines": 60}),
     Run("benchmarks.throughput", "--lines 60 300 {file}", shows={"lines": 60, "known_lines": 300}),
-    Run("benchmarks.metrics_cost", sizes={"QUICK_LINES": 60, "QUICK_ROUNDS": 1}, shows={"rounds": 1}),
     Run("benchmarks.safety", sizes={"QUICK_LINES": 200, "QUICK_ROUNDS": 1}, shows={"lines": 200}),
     Run("benchmarks.search_growth", "--lines 300 600 --quick {file}", shows={"lines": 600, "smaller.lines": 300}),
     Run("benchmarks.engines", "--alone --quick --engine llama --batch-tokens 256", {"QUICK_LINES": 24, "QUICK_ROUNDS": 2}),
-    Run("benchmarks.gpu_worker", "--cpu --engine llama --rounds 2 {file}", more={"sizes": GpuSizes(0.0, 60, 400)}),
+    Run("benchmarks.gpu_worker", GPU, {"WHOLE": GpuSizes(0.0, 60, 400)}, also=frozenset({"replicas.2"})),
     Run("benchmarks.retrieval", "--logs {logs}", shows={"p10_template": 1.0, "lines": 60}),
     Run("benchmarks.templates", "--quick --logs {logs}", shows={"ga": 1.0, "fga": 1.0, "mixed_share": 0.0, "lines": 60}),
     Run("benchmarks.questions.__main__", "--default-only --logs {logs}", shows={"lines": 60}),
-    long(Run("benchmarks.exact_ids", "--ids 5 {file}", shows={"ids": 5, "lines": 60})),
     long(Run("benchmarks.retrieval_modes", "--quick --logs {logs}", shows={"lines": 60})),
     long(Run("benchmarks.query_latency", "--quick --seconds 8 --engine llama {file}")),
-    long(Run("benchmarks.by_hand", "--quick --rounds 1", more={"sizes": BY_HAND})),
+    long(Run("benchmarks.by_hand", "--quick --rounds 1", {"QUICK": BY_HAND})),
     Run("benchmarks.growth", f"{GROWTH} --lines 9000 --axis index_server --server {{milvus_uri}}", lacks=OF_GROWTH),
     long(Run("benchmarks.growth", f"{GROWTH} --rounds 1 --lines 200 --axis {AXES} --kafka {{kafka_address}}", SMALL, lacks=OF_ONE_LAG)),
     Run("benchmarks.slow_topics", SLOW, {"LITE_PARTITIONS": 2}, shows={"2.lines": 8, "12.lines": 48}, lacks=OF_MANY_TOPICS),
@@ -177,7 +174,7 @@ def test_a_program_runs_to_its_end_and_prints_its_figures(
     words = [str(request.getfixturevalue(word[1:-1])) if word[0] == "{" else word for word in run.arguments.split()]
     monkeypatch.setattr(sys, "argv", [run.module, *words, "--json"])
     printed: list[str] = []
-    program.main(printed.append, **run.more)
+    program.main(printed.append)
     (figures,) = map(json.loads, printed)
     if run.module.split(".")[1] in (absent := figures.get("absent") or {}):
         skip_or_fail(str(absent))
@@ -190,10 +187,9 @@ def test_a_program_runs_to_its_end_and_prints_its_figures(
 @pytest.mark.long
 @pytest.mark.process
 def test_the_page_is_measured_in_a_browser_over_a_small_index() -> None:
-    said: list[str] = []
     try:
-        figures = measure(Plan(lines=4_000, templates=400, visits=1, turns=1, interval_s=6.0), said.append)
-    except NoBrowser as missing:
+        figures = look_at(Plan(lines=4_000, templates=400, visits=1, turns=1, interval_s=6.0))
+    except Missing as missing:
         skip_or_fail(str(missing))
     for name in ("first_paint_s", "first_result_s", "templates_p95_s", "askers_answered"):
         assert figures[name] > 0
@@ -201,21 +197,6 @@ def test_the_page_is_measured_in_a_browser_over_a_small_index() -> None:
     assert all(figures[f"{who}_refused"] <= figures[f"{who}_answered"] for who in ("pages", "askers"))
     assert (figures["lines"], figures["templates"]) == (4_000, 400)
     assert json.loads(json.dumps(figures)) == figures
-
-
-@pytest.mark.usefixtures("vllm_installed")
-@pytest.mark.long
-@pytest.mark.timeout(600)
-def test_the_script_for_gpus_runs_alone_and_tiny_on_a_cpu(tmp_path: Path) -> None:
-    copy = tmp_path / "alone.py"
-    copy.write_bytes(Path(str(gpu.__file__)).read_bytes())
-    command = [sys.executable, str(copy), "--cpu", "--json", "--replicas", "1", "2", "--seconds", "1"]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=550, check=False, cwd=tmp_path)
-    assert ended.returncode == 0, ended.stderr
-    rows = json.loads(ended.stdout)["rows"]
-    assert [(row["way"], row["replicas"], row["failed"]) for row in rows] == [("default", 1, None), ("ids", 1, None), ("ids", 2, None)]
-    assert min(row["tokens_per_s_worst"] for row in rows) > 0
-    assert min(row["min_cosine"] for row in rows) > 0.999
 
 
 NO_LOGS = "no NAME.log with its NAME.csv; give a folder of labelled logs (LogHub) with --logs"
@@ -230,7 +211,6 @@ NO_LOGS = "no NAME.log with its NAME.csv; give a folder of labelled logs (LogHub
         ("tokenize /dev/null", "no line"),
         ("retrieval --logs {folder}", NO_LOGS),
         ("questions.__main__ --default-only --logs {folder}", NO_LOGS),
-        ("gpu", "needs an NVIDIA GPU, and vLLM and torch that can use it"),
         ("gpu_worker --json", "no NVIDIA GPU (--cpu measures on the CPU)"),
         ("poll_to_ready absent.log", "absent.log"),
         ("page --slow", "unrecognized arguments: --slow"),

@@ -2,13 +2,15 @@
 
 import os
 import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from benchmarks.engines import Race, Rival
+from benchmarks.engines import Rival, opened_rivals
 from benchmarks.own_servers import own_milvus
-from benchmarks.rivals.own_process import LeftOut, OwnProcess
+from benchmarks.race import LeftOut, race
+from benchmarks.rivals.own_process import OwnProcess
 from tests.services.processes import started
 from tests.worker.running import wait_until
 
@@ -16,7 +18,7 @@ OPENERS = "tests.benchmarks.openers"
 pytestmark = pytest.mark.process
 
 
-def test_rivals_that_fail_are_left_out_and_the_others_go_on(tmp_path: Path) -> None:
+def test_rivals_that_fail_are_left_out_and_the_others_go_on() -> None:
     rivals = {
         "lengths": Rival(f"{OPENERS}:open_lengths", ("numpy",)),
         "instead": Rival(f"{OPENERS}:open_nothing", ("numpy",), "lengths"),
@@ -24,15 +26,12 @@ def test_rivals_that_fail_are_left_out_and_the_others_go_on(tmp_path: Path) -> N
         "deadly": Rival(f"{OPENERS}:open_deadly", ("numpy",)),
         "absent": Rival(f"{OPENERS}:open_lengths", ("no_such_library",)),
     }
-    race = Race(["a", "bcd"], {}, rivals)
-    try:
-        race.open_rivals(tmp_path, 2, "float32")
-        ran = race.run(3)
-    finally:
-        race.close()
-        race.close()
+    left_out: dict[str, str] = {}
+    with opened_rivals(rivals, [Path(), 2], "float32", left_out) as opened:
+        sides = {name: partial(rival.embed, ["a", "bcd"]) for name, rival in opened.items()}
+        ran = race(sides, 3, warm_ups=1, left_out=left_out)
     assert {name: [turn.vectors.tolist() for turn in turns] for name, turns in ran.items()} == {"lengths": [[[1.0, 1.0], [3.0, 3.0]]] * 3}
-    assert race.left_out == {
+    assert left_out == {
         "nothing": "FileNotFoundError: there is no model",
         "deadly": "it ended without a word",
         "absent": "not installed: no_such_library",

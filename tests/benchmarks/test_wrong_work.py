@@ -12,42 +12,32 @@ from confluent_kafka import Consumer, TopicPartition
 from numpy.typing import NDArray
 
 from benchmarks import decode
-from benchmarks.by_hand import Race, Sides, Wrong, check_vectors
+from benchmarks.by_hand import Contest, Sides, check_vectors
 from benchmarks.by_hand_corpora import CORPORA, Corpus, Sizes, corpora
 from benchmarks.by_hand_turns import Plan, Rows, Side, SideFailed, Turn, keep_vectors
 from benchmarks.decode import sides_of
-from benchmarks.gpu_worker_turns import TextSink, engine_settings, run_turn
-from benchmarks.gpu_worker_turns import Wrong as WrongTurn
+from benchmarks.gpu_worker_turns import TextSink, run_turn
 from benchmarks.growth_topics import Point
 from benchmarks.growth_turns import Ran
-from benchmarks.growth_turns import Wrong as WrongGrowth
 from benchmarks.growth_turns import check as check_growth
-from benchmarks.masks import MaskColumn, MaskedDifferently, batches_of, our_side
-from benchmarks.masks import measure as measure_masks
-from benchmarks.metrics_cost import nothing_counted
-from benchmarks.page import Wrong as WrongPage
 from benchmarks.page import summed
 from benchmarks.poll_to_ready import YEARS, check_years
+from benchmarks.race import Wrong
 from benchmarks.rivals.own_process import OwnProcess
 from benchmarks.rivals.own_process import Turn as Embedded
 from benchmarks.safety_sides import made_up_model
 from benchmarks.search_growth import seconds_to_reopen
 from benchmarks.search_growth_asker import Asker
-from benchmarks.search_growth_asker import Wrong as WrongAnswer
 from benchmarks.search_growth_index import START_MS, fill
 from benchmarks.send import send
-from benchmarks.sink import measure as measure_sink
+from benchmarks.sink import race_of as race_of_sinks
 from benchmarks.sink_sides import Batch
-from benchmarks.slow_topics import Wrong as WrongTopics
 from benchmarks.slow_topics import check as check_topics
-from consumers.columns import Coded, Column
-from consumers.text.mask import Masker
 from producers.log_feed import synthetic_lines
 from sinks.sink import BlockFilter
 from tests.model_fixture import CACHE
 from tests.services.mock_kafka import PARTITIONS, MockKafka
-from worker.runtime.histogram import Histogram
-from worker.runtime.stage import Meter
+from worker.settings.settings import load_settings
 
 TINY = Sizes({"distinct": 24, "mix": 60, "steady": 400}, batched=12, naive=6)
 LINES = [f"2026-01-02 03:04:{number:02d} INFO user-{number} paid {number * 1_003} cents" for number in range(60)]
@@ -103,7 +93,7 @@ def race(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, topic: str = "", spoil
     fake = FakeSide(lines, cache, topic, spoil)
     monkeypatch.setattr("benchmarks.by_hand.open_cache", lambda _url: cache)
     side = cast("Side", fake)
-    Race(Sides(side, side, side, side, "sentence", {}, {}), cast("OwnProcess", FakeReference()), lines, "", "", tmp_path).run(1)
+    Contest(Sides(side, side, side, side, "sentence", {}, {}), cast("OwnProcess", FakeReference()), lines, "", "", tmp_path).run(1)
     return fake
 
 
@@ -150,10 +140,23 @@ def test_a_vector_in_another_direction_than_the_texts_own_is_wrong(vector: list[
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("argument", "why"), [("1", "^side stored 4 lines of 5$"), ("there is no model", "^side: there is no model$")])
-def test_a_side_that_stores_too_few_lines_or_cannot_open_has_failed(tmp_path: Path, argument: str, why: str) -> None:
-    with pytest.raises(SideFailed, match=why), closing(Side("side", ["tests.benchmarks.by_hand_side", argument], tmp_path / "log")) as side:
-        side.run(Plan("broker:9092", "redis://cache", str(tmp_path), "logs", 5))
+@pytest.mark.parametrize(
+    ("opener", "arguments", "why"),
+    [
+        ("open_lacking", [1], "^side stored 4 lines of 5$"),
+        ("open_nothing", [Path(), 1], "^side: FileNotFoundError: there is no model$"),
+        ("open_deadly", [Path(), 1], "^side: it ended without a word$"),
+    ],
+)
+def test_a_side_that_stores_too_few_lines_or_cannot_go_on_has_failed(
+    tmp_path: Path, opener: str, arguments: list[object], why: str
+) -> None:
+    plan = Plan("broker:9092", "redis://cache", str(tmp_path), "logs", 5)
+    with (
+        pytest.raises(SideFailed, match=why),
+        closing(Side("side", f"tests.benchmarks.openers:{opener}", arguments, tmp_path / "log")) as side,
+    ):
+        side.run(plan)
 
 
 # What a benchmark checks before it prints
@@ -167,32 +170,20 @@ class Loser:
 
     name = "loser"
 
-    def store(self, batch: Batch) -> int:
+    def lines_in(self, batch: Batch) -> int:
         return len(batch.rows)
+
+    def store(self, batch: Batch) -> None:
+        pass
 
     def count(self) -> int:
         return 0
-
-    def close(self) -> None:
-        pass
-
-
-def careless() -> MaskColumn:
-    """Mask all but one text as we do."""
-    masker = Masker()
-
-    def mask_column(column: Column) -> Coded:
-        codes, values = masker.mask_column(column)
-        return Coded(codes, tuple("good night" if value == "bye" else value for value in values))
-
-    return mask_column
 
 
 @pytest.mark.parametrize(
     ("done", "why"),
     [
-        (lambda: measure_sink([Loser()], lines=10, rounds=1, dim=8, pool_lines=10), "loser stored"),
-        (lambda: measure_masks([our_side, careless], batches_of(["bye", "1"], 30, 10), rounds=1), "'bye' is masked to 'bye' here and to"),
+        (lambda: race_of_sinks([Loser()], lines=10, rounds=1), "loser stored 0 lines of 11"),
         (lambda: check_growth(RAN, Point("lag", 100, 100), 100, [{"0": 60}, {"1": 39}]), "99 of 100 records are committed"),
         (lambda: check_growth(RAN._replace(templates=5), Point("lag", 100, 100), 100, [{"0": 100}]), "5 templates of 100 lines were new"),
         (lambda: check_growth(RAN._replace(records=10_000, templates=612), FEW_NEW, 10_000, [{"0": 10_000}]), "612 templates of 10000"),
@@ -204,14 +195,14 @@ def careless() -> MaskColumn:
     ],
 )
 def test_work_that_was_not_done_is_no_figure(done: Callable[[], object], why: str) -> None:
-    with pytest.raises((SystemExit, MaskedDifferently, WrongGrowth, WrongTopics, WrongPage), match=why):
+    with pytest.raises(Wrong, match=why):
         done()
 
 
 def test_a_list_that_is_not_decoded_gives_no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decode, "LIST_RECORDS", 200)
     monkeypatch.setattr(decode, "_syslog", lambda _random, i: f"no syslog {i}")
-    with pytest.raises(SystemExit, match="syslog: not all records"):
+    with pytest.raises(Wrong, match="syslog: not all records"):
         sides_of(1)["syslog_per_s"].ours()
 
 
@@ -224,9 +215,9 @@ def test_a_missing_block_and_a_folder_that_lost_lines_are_found_out(tmp_path: Pa
         assert all(asker.seconds(kind) > 0 for kind in asker.kinds)
         filled.sink.delete_blocks(filled.sink.find_blocks(BlockFilter()).heads.ids)
         for kind in ("dense", "words", "identifiers", "around", "templates", "counts_by_time"):
-            with pytest.raises(WrongAnswer, match=f"of kind {kind} got an answer that cannot be right"):
+            with pytest.raises(Wrong, match=f"of kind {kind} got an answer that cannot be right"):
                 Asker(filled).seconds(kind)
-    with pytest.raises(WrongAnswer, match="opened again with 0 lines, not 600"):
+    with pytest.raises(Wrong, match="opened again with 0 lines, not 600"):
         seconds_to_reopen(tmp_path / "index", 600)
 
 
@@ -236,19 +227,8 @@ def test_lines_that_the_worker_does_not_index_are_no_figure(tmp_path: Path, monk
     monkeypatch.setenv("VECTAIL_MODEL__CACHE", str(CACHE))
     file = tmp_path / "app.log"
     file.write_text("".join(f"{line}\n" for line in LINES))
-    with pytest.raises(WrongTurn, match=r"^of 59 lines became .*'indexed': 60"):
-        run_turn(made_up_model(engine_settings("llama")), TextSink(), file, 59, mask_mode="template")
-
-
-def test_the_side_without_metrics_counts_nothing_and_all_of_it_after() -> None:
-    spread, meter = Histogram(), Meter()
-    with nothing_counted():
-        spread.add(1.0)
-        meter.add(1.0)
-    assert (spread.seen().total, meter.seconds) == (0.0, 0.0)
-    spread.add(1.0)
-    meter.add(1.0)
-    assert (spread.seen().total, meter.seconds) == (1.0, 1.0)
+    with pytest.raises(Wrong, match=r"^of 59 lines became .*'indexed': 60"):
+        run_turn(made_up_model(load_settings(None)), TextSink(), file, 59, mask_mode="template")
 
 
 def test_every_record_arrives_in_its_partition_or_the_benchmark_ends(mock_kafka: MockKafka) -> None:

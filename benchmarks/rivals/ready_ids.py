@@ -1,0 +1,29 @@
+"""The worker's own engine in a process of its own, with ready token ids: one of several replicas that share a card."""
+
+import numpy as np
+
+from benchmarks.own_stage import encoded_templates, new_batcher
+from benchmarks.rivals.own_process import EmbedTexts, Vectors
+from worker.embedding.loaded import load_model
+from worker.messages import EncodedTemplate
+from worker.settings.settings import load_settings
+from worker.settings.tables import EngineTable
+
+
+def open_ready_ids(name: str, memory_share: float) -> EmbedTexts:
+    """Load the engine with a share of the card's memory; texts are tokenised at the first pass only, which warms up."""
+    engine_table = EngineTable.model_validate({"name": name, "memory_share": memory_share})
+    model = load_model(load_settings(None).model_copy(update={"engine": engine_table}))
+    chunks: list[EncodedTemplate] = []
+
+    def embed(texts: list[str]) -> Vectors:
+        if not chunks:
+            chunks.extend(encoded_templates(model, texts))
+        batcher = new_batcher(model.engine)
+        batcher.add_logs(chunks)
+        parts = []
+        while len(batcher):
+            parts.append(model.engine.embed([chunk.ids for chunk in batcher.next_batch().logs]))
+        return np.concatenate(parts)
+
+    return embed
