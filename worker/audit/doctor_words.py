@@ -1,5 +1,7 @@
 """Figures as the doctor's lines show them."""
 
+from collections.abc import Iterable
+
 _KIB = 1024
 _CENTISECOND_S = 0.01
 _MINUTE_S, _HOUR_S, _DAY_S = 60.0, 3_600.0, 86_400.0
@@ -32,9 +34,9 @@ def rate_of(per_s: float) -> str:
     return f"{per_s:.2g}" if per_s < 10 else f"{per_s:,.0f}"  # noqa: PLR2004
 
 
-def listed(names: object, most: int = 5) -> str:
+def listed(names: Iterable[str], most: int = 5) -> str:
     """Return names with commas between them, and how many more there are."""
-    known = [str(name) for name in names] if not isinstance(names, str) else [names]  # type: ignore[attr-defined]
+    known = list(names)
     more = len(known) - most
     return ", ".join(known[:most]) + (f" and {more} more" if more > 0 else "")
 

@@ -3,7 +3,7 @@
 from itertools import groupby
 from typing import Final
 
-from worker.audit.doctor import Check, Report, State
+from worker.audit.doctor import Finding, Report, State
 from worker.cli.output import counted
 from worker.cli.screen import Screen
 from worker.runtime.logs import printable
@@ -30,7 +30,7 @@ def verdict(report: Report) -> str:
     return f"{' and '.join(wrong) or 'All is well'}: {counted(len(report.checks), 'check')} in {report.seconds:.1f} s."
 
 
-def _show_check(screen: Screen, one: Check) -> None:
+def _show_check(screen: Screen, one: Finding) -> None:
     screen.write(
         ("  ", ""), (f"{one.state:<{_STATE_WIDTH}}", _STYLES[one.state]), (f"{one.name:<{_NAME_WIDTH}}", ""), (printable(one.found), "")
     )

@@ -7,7 +7,6 @@ from threading import Event
 from typing import Any
 
 from consumers.record import Partition
-from worker.audit.doctor_lag import beyond_end
 from worker.cli.exits import CommandFailed
 from worker.cli.offsets import open_positions
 from worker.cli.offsets_screen import live_lag, shown_state
@@ -15,7 +14,7 @@ from worker.cli.output import counted, print_json
 from worker.cli.screen import Screen
 from worker.groups.kafka import ANSWER_S, KafkaPositions
 from worker.groups.lag import Lag, LagSnapshot, lag_by_partition, take_snapshot, total_lag
-from worker.groups.offsets import ConsumerGroup, consumer_group
+from worker.groups.offsets import ConsumerGroup, beyond_end, consumer_group
 from worker.settings.settings import Settings
 from worker.settings.tables import KafkaTable
 
