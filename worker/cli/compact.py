@@ -6,7 +6,7 @@ A running worker merges its own blocks, and those of the runs before it. This do
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -102,7 +102,7 @@ def compact_partitions(sink: Sink, compactor: Compactor, busy_retry: BusyRetry, 
     return report
 
 
-def show_compacted(screen: Screen, result: dict[str, Any]) -> None:
+def show_compacted(screen: Screen, result: Mapping[str, Any]) -> None:
     """Show what `compact_index` returned."""
     what = f"{counted(result['sources'], 'block')} merged into {result['merged']:,}, {counted(result['deleted'], 'inner block')} removed"
     screen.say(f"{what}: {result['blocks_before']:,} blocks before, {result['blocks_after']:,} now, in {result['seconds']:.1f} s.")

@@ -3,12 +3,12 @@
 Pure: takes the facts of `worker.cli.estimate`, returns text.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from worker.cli.output import counted
+from worker.cli.tables import Column, plain, table
 
-_NAME_WIDTH, _VALUE_WIDTH = 37, 14
 _THOUSAND = 1_000
 _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
 
@@ -78,11 +78,14 @@ def _left_out(facts: Mapping[str, Any]) -> Iterator[str]:
         yield f"Not UTF-8: {counted(sampled['not_utf8_lines'], 'line')} of those read. Is this a text file?"
 
 
-def _table(facts: Mapping[str, Any]) -> Iterator[str]:
-    yield f"{'':<{_NAME_WIDTH}}{'template':>{_VALUE_WIDTH}}{'exact':>{_VALUE_WIDTH}}"
-    for row in _rows(facts):
-        values = "".join(f"{row.shown(facts[mode][row.key]):>{_VALUE_WIDTH}}" for mode in ("template", "exact"))
-        yield f"{row.name:<{_NAME_WIDTH}}{values}  {row.rests_on}".rstrip()
+def _table(facts: Mapping[str, Any]) -> list[str]:
+    columns: Sequence[Column[_Row]] = (
+        Column("", "name"),
+        Column("template", lambda row: row.shown(facts["template"][row.key]), is_right=True),
+        Column("exact", lambda row: row.shown(facts["exact"][row.key]), is_right=True),
+        Column("", "rests_on"),
+    )
+    return plain(table(list(_rows(facts)), columns))
 
 
 def _rows(facts: Mapping[str, Any]) -> Iterator[_Row]:

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from worker.cli.estimate_screen import shown_bytes
+from worker.cli.tables import Column, plain, table
 
-_NAME_WIDTH, _VALUE_WIDTH = 37, 14
-_FLEET_NAME, _FLEET_VALUE = 24, 11
 _FEW = 100
 _LARGE = 1_000_000
 Row = tuple[str, str, str]
@@ -29,12 +28,12 @@ def sizing_lines(facts: Mapping[str, Any], *, with_fleets: bool) -> Iterator[str
     yield _where_a_group_ends(facts)
     if with_fleets:
         yield ""
-        yield from fleets_table(facts["fleets"])
+        yield from _fleets_table(facts["fleets"])
         yield "Without a known speed: -. What each figure assumes: --json, assumptions."
 
 
-def _aligned(rows: Sequence[Row]) -> Iterator[str]:
-    return (f"{name:<{_NAME_WIDTH}}{value:>{_VALUE_WIDTH}}  {rests_on}".rstrip() for name, value, rests_on in rows)
+def _aligned(rows: Sequence[Row]) -> list[str]:
+    return plain(table(rows, [Column("", 0), Column("", 1, is_right=True), Column("", 2)]))
 
 
 def _gigabyte_rows(costs: Mapping[str, Any]) -> list[Row]:
@@ -96,11 +95,13 @@ def shown_number(value: float | None) -> str:
     return f"{value:,.0f}" if value < _LARGE else f"{value / 1e6:,.1f} M"
 
 
-def fleets_table(fleets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _fleets_table(fleets: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return a table of several rates side by side."""
-    yield f"{'':<{_FLEET_NAME}}" + "".join(f"{rate_name(one['bytes_per_s']):>{_FLEET_VALUE}}" for one in fleets)
-    for name, key, _ in FLEET_ROWS:
-        yield f"{name:<{_FLEET_NAME}}" + "".join(f"{shown_fleet_value(key, one[key]):>{_FLEET_VALUE}}" for one in fleets)
+
+    def fleet(one: Mapping[str, Any]) -> Column[Row]:
+        return Column(rate_name(one["bytes_per_s"]), lambda row: shown_fleet_value(row[1], one[row[1]]), is_right=True)
+
+    return plain(table(FLEET_ROWS, [Column("", 0), *map(fleet, fleets)]))
 
 
 def rate_name(bytes_per_s: float) -> str:

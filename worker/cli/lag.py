@@ -9,7 +9,7 @@ from typing import Any
 from consumers.record import Partition
 from worker.cli.exits import CommandFailed
 from worker.cli.offsets import open_positions
-from worker.cli.offsets_screen import live_lag, shown_state
+from worker.cli.offsets_screen import lag_lines, shown_state
 from worker.cli.output import counted, print_json
 from worker.cli.screen import Screen
 from worker.groups.kafka import ANSWER_S, KafkaPositions
@@ -36,15 +36,12 @@ class LagOptions:
 def show_lag(settings: Settings, options: LagOptions, screen: Screen, stop: Event) -> None:
     """Look twice and show the difference; with `watch`, show look after look until `stop`. Raises CommandFailed."""
     kafka, group = settings.kafka, consumer_group(settings, queries=options.queries)
-    with live_lag(screen) as draw:
+    with screen.live_lines() as draw:
 
         def show(before: LagSnapshot | None, now: LagSnapshot) -> None:
             lags = lag_by_partition(before, now)
-            total = total_lag(lags)
-            if options.as_json:
-                print_json(lag_document(group.name, now, lags, total))
-            else:
-                draw(group.name, lags, total, remark_on(now))
+            document = lag_document(group.name, now, lags, total_lag(lags))
+            print_json(document) if options.as_json else draw(lag_lines(document, remark_on(now)))
 
         if options.watch:
             _watch(kafka, group, options, screen, show, stop)

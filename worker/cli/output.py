@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 import typer
 
+from worker.cli import tables
 from worker.runtime.logs import printable_lines
 
 
@@ -26,10 +27,9 @@ def json_text(document: object, *, ensure_ascii: bool) -> str:
     return text if text.isprintable() else "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in text)
 
 
-def print_facts(facts: Mapping[str, str]) -> None:
-    """Print one name and value per line, the values aligned."""
-    width = max(len(name) for name in facts) + 2
-    print_text("\n".join(f"{name:<{width}}{value}" for name, value in facts.items()))
+def facts_text(facts: Mapping[str, str]) -> str:
+    """Return one name and value per line, the values aligned."""
+    return "\n".join(tables.plain(tables.facts(facts.items())))
 
 
 def print_text(text: str) -> None:

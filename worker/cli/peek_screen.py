@@ -7,7 +7,8 @@ from textwrap import wrap
 from typing import Any
 
 from worker.cli.output import counted
-from worker.cli.screen import Screen, StyledText, shown_text
+from worker.cli.screen import Screen, shown_text
+from worker.cli.tables import StyledText
 from worker.runtime.logs import printable
 
 _LABEL_WIDTH = 12

@@ -1,13 +1,10 @@
 """The option `vectail templates --suggest`; the work is in `suggest_masks`."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from worker.cli.output import print_json, print_text
-
-if TYPE_CHECKING:
-    from worker.settings.settings import Settings
+from worker.cli.options import Shared
 
 SuggestOption = Annotated[
     str | None,
@@ -18,10 +15,9 @@ SuggestOption = Annotated[
 ]
 
 
-def print_suggestions(settings: "Settings", source: str, *, top: int, as_json: bool) -> None:
+def print_suggestions(shared: Shared, source: str, *, top: int) -> None:
     """Print at most `top` suggested masks for a file or a topic. Raises CommandFailed."""
     from worker.cli.suggest_masks import SuggestOptions, suggest_masks
     from worker.cli.suggest_screen import shown_suggestions
 
-    facts = suggest_masks(settings, SuggestOptions(source=source, top=top))
-    print_json(facts) if as_json else print_text(shown_suggestions(facts))
+    shared.print(suggest_masks(shared.settings(), SuggestOptions(source=source, top=top)), shown_suggestions)

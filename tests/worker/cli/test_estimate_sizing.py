@@ -83,7 +83,7 @@ def test_a_person_sees_costs_the_fleet_and_where_a_group_ends(run_here: RunHere,
     assert "A gigabyte of these lines, in mode template" in shown
     assert "2.0 MB/s, kept 30 days, 50% of every capacity free" in shown
     assert "One consumer group with one collection takes about" in shown
-    assert "1 MB/s    10 MB/s   100 MB/s     1 GB/s    10 GB/s" in shown
+    assert any(line.split() == ["1", "MB/s", "10", "MB/s", "100", "MB/s", "1", "GB/s", "10", "GB/s"] for line in shown.splitlines())
     assert max(map(len, shown.splitlines())) <= 80
     assert "10 GB/s" not in estimated(run_here, log).out
 

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from consumers.record import Partition
 from worker.cli.lag import lag_document, remark_on
-from worker.cli.offsets_screen import live_lag, show_positions, shown_span
+from worker.cli.offsets_screen import lag_lines, show_positions, shown_span
 from worker.cli.screen import Screen
 from worker.groups.kafka import GroupState
 from worker.groups.lag import Lag, LagSnapshot, lag_by_partition, total_lag
@@ -56,10 +56,12 @@ def test_each_partition_has_a_remark_where_its_numbers_do_not_say_all(committed:
 
 
 def draw_twice(console: Console) -> None:
-    with live_lag(Screen(console=console)) as draw:
+    position = GroupPosition(partition=PARTITION, committed=200, first_offset=0, end_offset=1_000, start="earliest")
+    now = LagSnapshot(at_s=0.0, at_ms=0, state=GroupState("empty", []), positions=[position], oldest_ms={})
+    with Screen(console=console).live_lines() as draw:
         for rate in (100.0, 50.0):
             lags = {PARTITION: Lag(records=800, seconds=2.5, rate=rate, growth=50.0)}
-            draw("vectail", lags, total_lag(lags), "no members")
+            draw(lag_lines(lag_document("vectail", now, lags, total_lag(lags)), "no members"))
 
 
 def test_on_a_terminal_the_table_is_redrawn_in_place() -> None:
