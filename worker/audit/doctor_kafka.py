@@ -9,10 +9,10 @@ from consumers.source import KafkaRefused
 from worker.audit.doctor import Check, Verdict, first_of, judge_all, ok, problem, warning
 from worker.audit.doctor_broker import Broker, BrokerFacts, GroupFacts, GroupLag
 from worker.audit.doctor_clock import KafkaClock, ask_clock
-from worker.audit.doctor_words import bytes_of, counted, listed, rate_of, seconds_of
 from worker.groups.offsets import ConsumerGroup, GroupPosition, beyond_end, consumer_group, place_of
 from worker.runtime.dead_letter_topic import expiry_warning
 from worker.runtime.kafka_admin import BrokerAway, librdkafka_version
+from worker.runtime.wording import bytes_of, counted, listed, rate_of, seconds_of
 from worker.settings.settings import Settings
 
 CLOCK_S: Final = 2.0

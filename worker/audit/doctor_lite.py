@@ -18,9 +18,9 @@ from sinks.milvus.sink import MilvusSink
 from sinks.sink import BlockFilter, Sink, SinkBroken, SinkBusy, SinkMismatch
 from worker.audit.doctor import Check, Verdict, first_of, judge_all, ok, problem, warning
 from worker.audit.doctor_milvus import NewSpace, told_consistency
-from worker.audit.doctor_words import bytes_of, counted, seconds_of
 from worker.audit.doctor_worker import ask_doctor
 from worker.embedding.model.errors import ModelError
+from worker.runtime.wording import bytes_of, counted, seconds_of
 from worker.settings.settings import Settings
 
 MOST_LINES: Final = 60_000_000

@@ -13,9 +13,9 @@ from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from worker.audit.doctor import Check, Verdict, first_of, judge_all, ok, problem, warning
-from worker.audit.doctor_words import bytes_of
 from worker.audit.doctor_worker import ask_worker
 from worker.embedding.engine.cpu_count import cpu_count
+from worker.runtime.wording import bytes_of
 from worker.settings.service_tables import HttpTable
 from worker.settings.settings import Settings
 

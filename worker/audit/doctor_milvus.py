@@ -16,8 +16,8 @@ from sinks.milvus.fields import GROUP_PROPERTY, LAYOUT, LAYOUT_PROPERTY, Collect
 from sinks.milvus.settings import MilvusSettings, VectorSpace
 from sinks.sink import SinkMismatch
 from worker.audit.doctor import Check, Verdict, first_of, judge_all, ok, problem, warning
-from worker.audit.doctor_words import seconds_of
 from worker.embedding.model.errors import ModelError
+from worker.runtime.wording import seconds_of
 from worker.settings.settings import Settings
 
 ANSWER_S: Final = 4.0

@@ -15,7 +15,6 @@ from typing import Final, NamedTuple
 from worker.asking.refusals import QueryReply
 from worker.asking.requests import QueryRequest, Requester
 from worker.audit.doctor import Verdict, first_of, ok, problem, warning
-from worker.audit.doctor_words import rate_of, seconds_of
 from worker.audit.doctor_worker import ask_doctor
 from worker.embedding.engine.engine import Engine
 from worker.embedding.engine.matryoshka import truncated
@@ -29,6 +28,7 @@ from worker.embedding.model.released import check_released
 from worker.embedding.model.vectors import TokenIds
 from worker.embedding.parity_sample import SAMPLE, TokenDifference
 from worker.embedding.tokenizer import Tokenizer
+from worker.runtime.wording import rate_of, seconds_of
 from worker.settings.settings import Settings
 
 _MEASURE_S: Final = 1.0

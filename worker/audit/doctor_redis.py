@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 
 from worker.audit.doctor import Check, Verdict, first_of, judge_all, ok, problem, warning
 from worker.audit.doctor_settings import is_here
-from worker.audit.doctor_words import bytes_of, seconds_of
 from worker.embedding.cache.redis_address import RedisAddress, RedisMisconfigured, address_of
 from worker.embedding.cache.redis_client import RedisClient, RedisFailed
+from worker.runtime.wording import bytes_of, seconds_of
 from worker.settings.tables import RedisTable
 
 ANSWER_S: Final = 2.0

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from sinks.milvus.lite import names_server
 from worker.audit.doctor import Check, Verdict, first_of, ok, problem, warning
-from worker.audit.doctor_words import bytes_of, listed
+from worker.runtime.wording import bytes_of, listed
 from worker.settings.settings import Settings
 
 _SHORT_TOKEN: Final = 16

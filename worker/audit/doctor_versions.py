@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 
 from consumers.native import library_fault
 from worker.audit.doctor import Check, Verdict, first_of, judge_all, ok, problem, warning
-from worker.audit.doctor_words import listed
+from worker.runtime.wording import listed
 
 _PYTHON: Final = ((3, 11), (3, 15))
 """The first that works, and the first that was not tried."""

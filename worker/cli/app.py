@@ -191,9 +191,8 @@ def estimate_verb(
     Files with no more lines than the sample are read whole and counted; of standard input, the first lines are read.
     """
     from worker.cli.estimate import EstimateOptions, estimate_files
-    from worker.cli.estimate_screen import shown_estimate
+    from worker.cli.estimate_screen import shown_estimate, sizing_lines
     from worker.cli.estimate_sizing import parse_rate
-    from worker.cli.estimate_sizing_screen import sizing_lines
 
     options = EstimateOptions(
         files=tuple(files),

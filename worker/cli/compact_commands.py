@@ -6,7 +6,7 @@ import typer
 
 from worker.cli.exits import failure
 from worker.cli.options import TYPER_SETTINGS, Shared, takes_shared
-from worker.cli.output import counted
+from worker.runtime.wording import counted
 
 compact_app = typer.Typer(**TYPER_SETTINGS)
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from worker.audit.stored_dead_letters import StoredDeadLetter
-from worker.cli.output import counted
 from worker.cli.screen import Screen, shown_text, shown_times
 from worker.cli.tables import Column, facts
 from worker.runtime.logs import printable
+from worker.runtime.wording import counted
 
 _MOST_PIECES = 20
 _MOST_LEFT = 20

@@ -4,9 +4,9 @@ from itertools import groupby
 from typing import Final
 
 from worker.audit.doctor import Finding, Report, State
-from worker.cli.output import counted
 from worker.cli.screen import Screen
 from worker.runtime.logs import printable
+from worker.runtime.wording import counted
 
 _STYLES: Final[dict[State, str]] = {"ok": "green", "warning": "yellow", "problem": "bold red"}
 _NAME_WIDTH: Final = 22

@@ -10,11 +10,12 @@ from consumers.record import Partition
 from worker.cli.exits import CommandFailed
 from worker.cli.offsets import open_positions
 from worker.cli.offsets_screen import lag_lines, shown_state
-from worker.cli.output import counted, print_json
+from worker.cli.output import print_json
 from worker.cli.screen import Screen
 from worker.groups.kafka import ANSWER_S, KafkaPositions
 from worker.groups.lag import Lag, LagSnapshot, lag_by_partition, take_snapshot, total_lag
 from worker.groups.offsets import ConsumerGroup, beyond_end, consumer_group
+from worker.runtime.wording import counted
 from worker.settings.settings import Settings
 from worker.settings.tables import KafkaTable
 

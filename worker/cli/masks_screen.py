@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from worker.cli.estimate_screen import shown_share
-from worker.cli.output import counted
 from worker.cli.screen import Screen
 from worker.cli.tables import Column, StyledText
 from worker.estimate.word_places import common_start
 from worker.runtime.logs import printable
+from worker.runtime.wording import counted, cut
 
 _SHOWN_PARTS = 5
 _LINES_WIDTH = 9
@@ -60,8 +60,9 @@ def _show_groups(screen: Screen, title: str, found: Mapping[str, Any], word: str
         return
     screen.say("")
     screen.write((f"{title} ({counted(found['lines'], 'line')}).", "bold"))
+    room = screen.width - _LINES_WIDTH - 2
     for group in found["groups"]:
-        screen.write((f"{group['lines']:>{_LINES_WIDTH},}  ", "cyan"), (_cut(group["template"], screen.width - _LINES_WIDTH - 2), ""))
+        screen.write((f"{group['lines']:>{_LINES_WIDTH},}  ", "cyan"), (cut(printable(group["template"]), room), ""))
         for parts in _parts(group, word, screen.width):
             screen.write(*parts)
     rest = found["templates"] - len(found["groups"])
@@ -88,9 +89,4 @@ def _from_difference(templates: Sequence[str], room: int) -> list[str]:
     if max(map(len, texts)) > room and differs_at > room // 2:
         begin = texts[0].rfind(" ", 0, max(differs_at - room // 4, 0)) + 1
         texts = [f"…{text[begin:]}" if begin else text for text in texts]
-    return [_cut(text, room) for text in texts]
-
-
-def _cut(text: str, room: int) -> str:
-    shown = printable(text)
-    return shown if len(shown) <= room else f"{shown[: max(room - 1, 1)]}…"
+    return [cut(text, room) for text in texts]

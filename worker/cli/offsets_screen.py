@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from worker.cli.output import counted
 from worker.cli.screen import Screen
 from worker.cli.tables import NONE, Column, StyledText, cell, table
 from worker.groups.kafka import GroupState
 from worker.groups.offsets import GroupPosition, Move, place_of
+from worker.runtime.wording import counted
 
 _UNITS_S = (("d", 86_400.0), ("h", 3_600.0), ("m", 60.0))
 

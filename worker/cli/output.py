@@ -50,8 +50,3 @@ def is_confirmed(question: str) -> bool:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     return typer.confirm(printable_lines(question), default=False)
-
-
-def counted(number: int, word: str) -> str:
-    """Return a number with its noun: `1 line`, `2,000 lines`."""
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

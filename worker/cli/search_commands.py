@@ -7,7 +7,6 @@ import typer
 from worker.cli.exits import user_error
 from worker.cli.filter_options import Given, as_text, takes_filters
 from worker.cli.options import TYPER_SETTINGS, Shared, takes_shared
-from worker.cli.suggest_commands import SuggestOption, print_suggestions
 
 search_app = typer.Typer(**TYPER_SETTINGS)
 
@@ -29,6 +28,13 @@ AroundOption = Annotated[
 NeighboursOption = Annotated[
     int | None,
     typer.Option("--context", "-C", help="With --around: how many records before and after it. Default: 5.", min=0, max=500, metavar="N"),
+]
+SuggestOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Instead: print masks that would merge templates of this file (`-`: standard input) or topic. Needs no index and no worker.",
+        metavar="FILE|TOPIC",
+    ),
 ]
 
 
@@ -100,7 +106,7 @@ def templates_verb(
     if suggest is not None:
         if like is not None or expand or direct or filters.keys() - {"since_ms"}:
             raise user_error("--suggest reads a file or a topic, not the index: leave out --like, --expand, --direct and the filters")
-        print_suggestions(shared, suggest, top=k)
+        _print_suggestions(shared, suggest, top=k)
         return
     from worker.cli.question import checked, checked_text
     from worker.cli.search import ask_once
@@ -152,3 +158,11 @@ def counts_verb(
     request = checked(text=words, as_="counts", by=groups, buckets=buckets, top=top, mode=mode, filters=filters)
     answer = ask_once(shared.settings().kafka, request, timeout_s=timeout)
     shared.show(answer, show_counts)
+
+
+def _print_suggestions(shared: Shared, source: str, *, top: int) -> None:
+    """Print at most `top` suggested masks for a file or a topic. Raises CommandFailed."""
+    from worker.cli.suggest_masks import SuggestOptions, suggest_masks
+    from worker.cli.suggest_screen import shown_suggestions
+
+    shared.print(suggest_masks(shared.settings(), SuggestOptions(source=source, top=top)), shown_suggestions)

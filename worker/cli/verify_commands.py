@@ -6,7 +6,7 @@ import typer
 
 from worker.cli.exits import failure, user_error
 from worker.cli.options import TYPER_SETTINGS, Shared, takes_shared
-from worker.cli.output import counted
+from worker.runtime.wording import counted
 
 verify_app = typer.Typer(**TYPER_SETTINGS)
 

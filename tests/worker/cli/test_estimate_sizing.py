@@ -10,8 +10,8 @@ from tests.model_fixture import CACHE
 from tests.worker.cli.conftest import RunHere
 from tests.worker.cli.console import EndedVerb
 from worker.cli.estimate import EstimateOptions, estimate_files
+from worker.cli.estimate_screen import rate_name, shown_number, sizing_lines
 from worker.cli.estimate_sizing import Rate, parse_rate
-from worker.cli.estimate_sizing_screen import rate_name, shown_number, sizing_lines
 from worker.cli.exits import CommandFailed
 from worker.settings.settings import load_settings
 

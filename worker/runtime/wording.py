@@ -1,4 +1,4 @@
-"""Figures as the doctor's lines show them."""
+"""Figures in words, as the verbs and the doctor show them."""
 
 from collections.abc import Iterable
 
@@ -44,3 +44,8 @@ def listed(names: Iterable[str], most: int = 5) -> str:
 def counted(number: int, word: str) -> str:
     """Return a number with its noun: `1 line`, `2,000 lines`."""
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+
+
+def cut(text: str, room: int) -> str:
+    """Return a text of at most `room` characters, with `…` in place of what does not fit."""
+    return text if len(text) <= room else f"{text[: max(room - 1, 1)]}…"
