@@ -9,8 +9,8 @@ COMMAND_MUTATIONS: Changes = {
         "worker/audit/test_compare.py::lines_older_than_lines_are_kept_may_be_gone",
     ),
     "worker/audit/doctor.py: a group of the doctor's checks that crashes counts as well": (
-        'CHECKS[one.group][0], "problem", f"this group of checks failed: {line[:300]}"',
-        'CHECKS[one.group][0], "ok", f"this group of checks failed: {line[:300]}"',
+        'problem(f"this group of checks failed: {line[:300]}", "report',
+        'ok(f"this group of checks failed: {line[:300]}", "report',
         "worker/audit/test_doctor.py::a_group_that_fails_says_so_under_the_name_of_its_first_check_and_hides_no_other",
     ),
     "worker/audit/letter_filter.py: letters of all topics are replayed, although one topic was named": (
@@ -84,9 +84,9 @@ COMMAND_MUTATIONS: Changes = {
         "test_compiled.py::a_verb_that_needs_what_is_not_compiled_ends_with_2_and_one_line",
     ),
     "worker/audit/doctor_versions.py: the doctor looks at one library": (
-        "if any(faults):",
-        "if faults and faults[0]:",
-        "worker/audit/test_doctor_machine.py::a_library_of_another_c_file_is_a_problem",
+        "for fault in facts.compile_faults if fault",
+        "for fault in facts.compile_faults[:1] if fault",
+        "worker/audit/test_doctor_machine.py::what_is_installed_is_judged",
     ),
     "worker/estimate/newest_records.py: masks are suggested from a topic's oldest records too, however many there are": (
         "first_offset = max(found.first_offset, found.end_offset - share)",

@@ -1,18 +1,19 @@
 """`vectail doctor` and `GET /api/doctor`: what is wrong with a set-up, each finding with what to do about it.
 
-Eight groups of checks look side by side, each within its own time limit, so that a service that is away costs a few seconds and a group
-that fails hides no other. Each group has a module of its own, `doctor_GROUP.py`: a `look` that gathers facts and pure functions that
-judge them. `doctor_looks.py` says which looks a tool takes and which a running worker. Nothing is changed anywhere.
+The doctor is a table. Each of its eight groups has a module, `doctor_GROUP.py`, with a function that gathers facts and a tuple of `Check`,
+each of which judges these facts; the judgements are pure. `doctor_looks.py` says how a tool and how a running worker gather the facts. The
+groups are looked at side by side, each within its own time limit, so that a service that is away costs a few seconds and a group that fails
+hides no other. Nothing is changed anywhere.
 
 The first check of a group says whether its service answers, under the name that `/readyz` has for it; if it does not, the rest of the
-group is not looked at.
+group is left out.
 """
 
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple
+from functools import partial
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, get_args
 
 from worker.asking.refusals import BadQuery
 from worker.runtime.logs import without_secrets
@@ -20,35 +21,15 @@ from worker.runtime.stage import Stage
 
 State = Literal["ok", "warning", "problem"]
 Group = Literal["kafka", "registry", "redis", "milvus", "model", "versions", "machine", "settings"]
+Facts = TypeVar("Facts")
 
-CHECKS: Final[Mapping[Group, tuple[str, ...]]] = MappingProxyType(
-    {
-        "kafka": (
-            *("kafka", "version", "topics", "rights", "group", "partitions", "lag", "retention", "dead-letter-retention"),
-            *("message-size", "clock"),
-        ),
-        "registry": ("registry",),
-        "redis": ("redis", "version", "eviction", "memory", "latency", "writes", "persistence", "signature"),
-        "milvus": ("index", "version", "schema", "space", "owner", "loaded", "consistency", "retention", "size", "folder", "disk"),
-        "model": ("engine", "files", "tokenizer", "vectors", "speed"),
-        "versions": ("python", "libraries", "required", "compiled"),
-        "machine": ("memory", "open-files", "processors", "instructions", "disk", "port", "clock"),
-        "settings": ("http", "transport", "client-properties", "work", "limits"),
-    }
-)
-"""Every check, by group, in the order in which they are shown. docs/doctor.md has a paragraph about each."""
-
-_WORST: Final[tuple[State, ...]] = ("ok", "warning", "problem")
 _CACHE_S: Final = 5.0
 """A report that is younger is given to the next caller over HTTP."""
 
 
-class Check(NamedTuple):
-    """One finding."""
+class Verdict(NamedTuple):
+    """What a check says."""
 
-    group: Group
-    name: str
-    """One of the group's `CHECKS`."""
     state: State
     found: str
     """What was found, in one line."""
@@ -56,59 +37,87 @@ class Check(NamedTuple):
     """Empty if all is well."""
 
 
+ok = partial(Verdict, "ok")
+warning = partial(Verdict, "warning")
+problem = partial(Verdict, "problem")
+Verdicts = Mapping[str, Verdict]
+"""By the name of the check."""
+
+
+def first_of(*cases: tuple[object, Verdict] | None, otherwise: str) -> Verdict:
+    """Return the verdict of the first case that holds; without one, all is well."""
+    return next((case[1] for case in cases if case is not None and case[0]), ok(otherwise))
+
+
+class Check(NamedTuple, Generic[Facts]):
+    """A row of the table. docs/doctor.md has a line about each."""
+
+    name: str
+    judge: Callable[[Facts], Verdict | None]
+    """None: the facts say nothing about it."""
+
+
+def judge_all(checks: Sequence[Check[Facts]], facts: Facts) -> dict[str, Verdict]:
+    """Return what the checks say of these facts."""
+    verdicts = {check.name: check.judge(facts) for check in checks}
+    return {name: verdict for name, verdict in verdicts.items() if verdict is not None}
+
+
 class Look(NamedTuple):
     """How a group is looked at."""
 
     group: Group
-    look: Callable[[], Iterable[Check]]
+    names: Sequence[str]
+    """Of all its checks, in the order in which they are shown."""
+    look: Callable[[], Verdicts]
     """Called on a thread of its own."""
     limit_s: float
 
 
-class Report(NamedTuple):
-    """All findings, in the order of `CHECKS`."""
+class Finding(NamedTuple):
+    """A verdict and its place in the table."""
 
-    checks: Sequence[Check]
+    group: Group
+    name: str
+    state: State
+    found: str
+    what_to_do: str = ""
+
+
+class Report(NamedTuple):
+    """All findings, in the order of the table."""
+
+    checks: Sequence[Finding]
     seconds: float
     asked_ms: int
     """When it was begun, in milliseconds since 1970."""
 
-    @property
-    def worst(self) -> State:
-        """The worst state of all checks."""
-        return worst_of(self.checks)
-
     def document(self) -> dict[str, Any]:
         """Return what `--json` and `GET /api/doctor` show."""
+        states = {one.state for one in self.checks}
         return {
             "checks": [
                 {"name": one.name, "group": one.group, "state": one.state, "found": one.found, "what_to_do": one.what_to_do}
                 for one in self.checks
             ],
-            "worst": self.worst,
+            "worst": next((state for state in ("problem", "warning") if state in states), "ok"),
             "seconds": round(self.seconds, 3),
             "asked_ms": self.asked_ms,
         }
 
 
-def worst_of(checks: Iterable[Check]) -> State:
-    """Return the worst state; `ok` of none."""
-    return max((one.state for one in checks), key=_WORST.index, default="ok")
-
-
 def examine(looks: Sequence[Look], *, wall_ms: Callable[[], float] = lambda: time.time() * 1000) -> Report:
     """Take all looks side by side and return when each has ended or its time is over."""
     asked_ms, started_s = int(wall_ms()), time.monotonic()
-    found: dict[Group, Sequence[Check]] = {}
+    found: dict[Group, Verdicts] = {}
     stages = [(one, _stage(one, found)) for one in looks]
     for _, stage in stages:
         stage.start()
     for one, stage in stages:
         stage.join(max(started_s + one.limit_s - time.monotonic(), 0.0))
     taken = dict(found)  # a look that ends later is not waited for
-    for one in looks:
-        taken.setdefault(one.group, [_late(one)])
-    checks = [_shown(check) for group in CHECKS for check in sorted(taken.get(group, ()), key=_place)]
+    in_order = sorted(looks, key=lambda one: get_args(Group).index(one.group))
+    checks = [finding for one in in_order for finding in _findings(one, taken.get(one.group))]
     return Report(checks, time.monotonic() - started_s, asked_ms)
 
 
@@ -125,11 +134,11 @@ class Examiner:
         self._last: tuple[float, Report] | None = None
 
     def document(self, parameters: Mapping[str, str]) -> Mapping[str, Any]:
-        """Return the report; `group=NAME` looks at that group alone. Raises BadQuery for a name that is no group's."""
+        """Return the report; `group=NAME` looks at that group alone. Raises BadQuery for an unknown group."""
         wanted = parameters.get("group")
         if wanted is not None:
-            if wanted not in CHECKS:
-                raise BadQuery("group", f"the groups are {', '.join(CHECKS)}")
+            if wanted not in get_args(Group):
+                raise BadQuery("group", f"the groups are {', '.join(get_args(Group))}")
             return examine([look for look in self._looks if look.group == wanted]).document()
         with self._turn:
             if self._last is None or self._clock() - self._last[0] > _CACHE_S:
@@ -138,35 +147,22 @@ class Examiner:
             return self._last[1].document()
 
 
-def _stage(one: Look, found: dict[Group, Sequence[Check]]) -> Stage:
+def _stage(one: Look, found: dict[Group, Verdicts]) -> Stage:
     def body() -> None:
-        found[one.group] = tuple(one.look())
+        found[one.group] = one.look()
 
     def failed(_name: str, error: Exception) -> None:
         line = " ".join(f"{type(error).__name__}: {error}".split())
-        found[one.group] = (
-            Check(
-                one.group, CHECKS[one.group][0], "problem", f"this group of checks failed: {line[:300]}", "report this line: it is a bug"
-            ),
-        )
+        found[one.group] = {one.names[0]: problem(f"this group of checks failed: {line[:300]}", "report this line: it is a bug")}
 
     return Stage(f"doctor-{one.group}", body, failed)
 
 
-def _shown(check: Check) -> Check:
-    """Return a finding without secrets: an address in the settings may hold a password, and so may what a library says of it."""
-    return check._replace(found=without_secrets(check.found), what_to_do=without_secrets(check.what_to_do))
-
-
-def _late(one: Look) -> Check:
-    return Check(
-        one.group,
-        CHECKS[one.group][0],
-        "problem",
-        f"no answer within {one.limit_s:g} s",
-        "see whether it is overloaded or behind a slow network, and run the doctor again",
-    )
-
-
-def _place(check: Check) -> int:
-    return CHECKS[check.group].index(check.name)
+def _findings(one: Look, verdicts: Verdicts | None) -> Iterable[Finding]:
+    """Yield a group's findings without secrets: an address in the settings may hold a password, and so may what a library says of it."""
+    if verdicts is None:
+        change = "check whether it is overloaded or behind a slow network, then run the doctor again"
+        verdicts = {one.names[0]: problem(f"no answer within {one.limit_s:g} s", change)}
+    for name in (name for name in one.names if name in verdicts):
+        state, found, what_to_do = verdicts[name]
+        yield Finding(one.group, name, state, without_secrets(found), without_secrets(what_to_do))

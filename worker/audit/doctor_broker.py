@@ -1,7 +1,7 @@
 """What the doctor asks of Kafka: topics, their properties, rights, groups, positions and rates. The one importer of the client here.
 
-`doctor_kafka` judges the answers. All that can be asked at once is asked at once, so a broker that does not know a question (librdkafka's
-mock cluster) costs one time-out. It joins no group and changes nothing.
+`doctor_kafka` judges the answers. Questions are asked side by side where possible, so a broker that does not know one (librdkafka's mock
+cluster) costs one time-out. It joins no group and changes nothing.
 """
 
 import time
@@ -28,12 +28,12 @@ RATE_WINDOWS_S: Final = (60, 600)
 
 
 class Member(NamedTuple):
-    """Who reads with a group."""
+    """A member of a group."""
 
     client: str
     host: str
     topics: frozenset[str]
-    """Those of which it has partitions."""
+    """Topics of its assigned partitions."""
 
 
 class GroupFacts(NamedTuple):
@@ -57,8 +57,8 @@ class BrokerFacts:
     refused: Mapping[str, str] = field(default_factory=dict)
     """Topics and groups that we may not describe, with the reason."""
     groups: Mapping[str, GroupFacts] = field(default_factory=dict)
-    protocol_version: str = ""
-    """The broker's `inter.broker.protocol.version`, of clusters with ZooKeeper."""
+    of_broker: Mapping[str, str] = field(default_factory=dict)
+    """A broker's own properties."""
 
 
 class GroupLag(NamedTuple):
@@ -86,7 +86,7 @@ class Broker:
         self._admin: AdminClient = new_admin(kafka.bootstrap_servers, kafka.librdkafka)
 
     def topics(self) -> tuple[dict[str, int], list[int]]:
-        """Return the partitions of every topic that we see, and the ids of the brokers. Raises BrokerAway or KafkaRefused."""
+        """Return the number of partitions of every topic that we see, and the ids of the brokers. Raises BrokerAway or KafkaRefused."""
         try:
             found = self._admin.list_topics(timeout=self._answer_s)
         except KafkaException as error:
@@ -116,7 +116,7 @@ class Broker:
             rights={name: operations for name, operations in rights.items() if operations is not None},
             groups=groups_there,
             refused=refused,
-            protocol_version=of_broker[0].get("inter.broker.protocol.version", "") if of_broker else "",
+            of_broker=of_broker[0] if of_broker else {},
         )
 
     def _describe_groups(self, groups: Sequence[str], refused: dict[str, str]) -> dict[str, GroupFacts]:

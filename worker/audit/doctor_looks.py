@@ -1,7 +1,7 @@
 """Which looks the doctor takes: a tool from outside, or a worker from inside, with the sink and the engine that it has already."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -11,16 +11,16 @@ from sinks.milvus.lite import names_server
 from sinks.milvus.settings import VectorSpace
 from sinks.sink import Sink, SinkMismatch
 from worker.asking.requests import QueryRequest
-from worker.audit.doctor import Check, Look
+from worker.audit.doctor import Group, Look, Verdict, judge_all, ok, problem
 from worker.audit.doctor_broker import Broker
-from worker.audit.doctor_kafka import existing_of, look_at_kafka
-from worker.audit.doctor_lite import look_at_folder, look_at_open_sink
-from worker.audit.doctor_machine import look_at_machine
-from worker.audit.doctor_milvus import NewSpace, away, look_at_server
-from worker.audit.doctor_model import EngineNow, Load, look_at_engine, look_at_model
-from worker.audit.doctor_redis import look_at_redis
-from worker.audit.doctor_settings import look_at_settings
-from worker.audit.doctor_versions import look_at_versions
+from worker.audit.doctor_kafka import KAFKA_CHECKS, existing_of, look_at_kafka
+from worker.audit.doctor_lite import FOLDER_CHECKS, look_at_folder, look_at_open_sink
+from worker.audit.doctor_machine import MACHINE_CHECKS, look_at_machine
+from worker.audit.doctor_milvus import SERVER_CHECKS, NewSpace, away, look_at_server
+from worker.audit.doctor_model import MODEL_CHECKS, EngineNow, Load, look_at_engine, look_at_model
+from worker.audit.doctor_redis import REDIS_CHECKS, look_at_redis
+from worker.audit.doctor_settings import SETTINGS_CHECKS
+from worker.audit.doctor_versions import VERSION_CHECKS, look_at_versions
 from worker.audit.doctor_worker import ask_worker
 from worker.connections import open_registry, vector_space
 from worker.embedding.loaded import model_of, space_of
@@ -29,20 +29,32 @@ from worker.runtime.kafka_admin import BrokerAway
 from worker.settings.settings import Settings
 
 _SERVICE_S: Final = 13.0
-"""For a group that asks a service: each of its questions has a time-out of its own, and this is for the sum."""
+"""For a group that asks a service: each of its questions has a time-out of its own; this bounds the sum."""
 _LOAD_S: Final = 120.0
 """For loading a model: vLLM takes 20 s and more, preparing a new model a minute."""
 _HERE_S: Final = 10.0
 _STATUS_S: Final = 2.0
+
+NAMES: Final[Mapping[Group, Sequence[str]]] = {
+    "kafka": [check.name for check in KAFKA_CHECKS],
+    "registry": ["registry"],
+    "redis": [check.name for check in REDIS_CHECKS],
+    "milvus": [*(check.name for check in SERVER_CHECKS), *(check.name for check in FOLDER_CHECKS)],
+    "model": MODEL_CHECKS,
+    "versions": [check.name for check in VERSION_CHECKS],
+    "machine": [check.name for check in MACHINE_CHECKS],
+    "settings": [check.name for check in SETTINGS_CHECKS],
+}
+"""Every check, by group, in the order in which they are shown. docs/doctor.md has a line about each."""
 
 
 def looks_of_tool(settings: Settings) -> list[Look]:
     """Return the looks of `vectail doctor`: everything is connected to and loaded anew."""
     return [
         *_looks_at_services(settings),
-        Look("milvus", partial(_look_at_milvus, settings, lambda: space_from(settings)), _LOAD_S),
-        Look("model", partial(look_at_model, settings, partial(load_of, settings)), _LOAD_S),
-        Look("machine", partial(look_at_machine, settings), _HERE_S),
+        _look("milvus", partial(_look_at_milvus, settings, lambda: space_from(settings)), _LOAD_S),
+        _look("model", partial(look_at_model, settings, partial(load_of, settings)), _LOAD_S),
+        _look("machine", partial(look_at_machine, settings), _HERE_S),
     ]
 
 
@@ -57,9 +69,9 @@ def looks_of_worker(
     """Return the looks of `GET /api/doctor`: nothing that the worker has is opened or loaded a second time."""
     return [
         *_looks_at_services(settings),
-        Look("milvus", partial(_look_at_milvus, settings, lambda: space, sink), _SERVICE_S),
-        Look("model", partial(look_at_engine, settings, take_request, engine_now), _SERVICE_S),
-        Look("machine", partial(look_at_machine, settings, is_worker=True), _HERE_S),
+        _look("milvus", partial(_look_at_milvus, settings, lambda: space, sink)),
+        _look("model", partial(look_at_engine, settings, take_request, engine_now)),
+        _look("machine", partial(look_at_machine, settings, is_worker=True), _HERE_S),
     ]
 
 
@@ -69,8 +81,8 @@ def space_from(settings: Settings) -> VectorSpace:
 
 
 def load_of(settings: Settings) -> Load:
-    """Return what comes: records a second as Kafka says, and what is new of it as a worker on this machine says."""
-    status = ask_worker(settings.http, "/api/status", timeout_s=_STATUS_S) or {}
+    """Return how much arrives: records a second as Kafka says, and the share that is new as a worker on this machine says."""
+    status = ask_worker(settings.http, "/api/status", timeout_s=_STATUS_S)
     savings = [one for one in status.get("savings") or () if isinstance(one, dict)]
     chunks, tokens, saved = (sum(_number(one.get(name)) for one in savings) for name in ("chunks", "tokens", "tokens_saved"))
     return Load(
@@ -81,7 +93,7 @@ def load_of(settings: Settings) -> Load:
 
 
 def records_per_s(settings: Settings) -> float | None:
-    """Ask Kafka how many records come in a second; None without an answer."""
+    """Ask Kafka how many records arrive in a second; None without an answer."""
     try:
         broker = Broker(settings.kafka)
         topics, _ = broker.topics()
@@ -92,40 +104,41 @@ def records_per_s(settings: Settings) -> float | None:
 
 
 def _looks_at_services(settings: Settings) -> Sequence[Look]:
-    registry = [Look("registry", partial(_look_at_registry, settings), _SERVICE_S)] if settings.registry.url else []
+    registry = [_look("registry", partial(_look_at_registry, settings))] if settings.registry.url else []
     return [
-        Look("kafka", partial(look_at_kafka, settings), _SERVICE_S),
+        _look("kafka", partial(look_at_kafka, settings)),
         *registry,
-        Look("redis", partial(look_at_redis, settings.redis), _SERVICE_S),
-        Look("versions", look_at_versions, _HERE_S),
-        Look("settings", partial(look_at_settings, settings), _HERE_S),
+        _look("redis", partial(look_at_redis, settings.redis)),
+        _look("versions", look_at_versions, _HERE_S),
+        _look("settings", partial(judge_all, SETTINGS_CHECKS, settings), _HERE_S),
     ]
 
 
-def _look_at_milvus(settings: Settings, new_space: NewSpace, sink: Sink | None = None) -> Iterator[Check]:
+def _look(group: Group, look: Callable[[], dict[str, Verdict]], limit_s: float = _SERVICE_S) -> Look:
+    return Look(group, NAMES[group], look, limit_s)
+
+
+def _look_at_milvus(settings: Settings, new_space: NewSpace, sink: Sink | None = None) -> dict[str, Verdict]:
     try:
         if names_server(settings.milvus.uri):
-            yield from look_at_server(settings, new_space)
-        elif sink is not None:
-            yield from look_at_open_sink(settings, sink)
-        else:
-            yield from look_at_folder(settings, new_space)
+            return look_at_server(settings, new_space)
+        return look_at_folder(settings, new_space) if sink is None else look_at_open_sink(settings, sink)
     except SinkMismatch as error:
-        yield away(settings.milvus.uri, error)
+        return {"index": away(settings.milvus.uri, error)}
 
 
-def _look_at_registry(settings: Settings) -> Iterator[Check]:
-    check = partial(Check, "registry", "registry")
+def _look_at_registry(settings: Settings) -> dict[str, Verdict]:
+    client: RegistryClient | None = None
     try:
-        client: RegistryClient | None = open_registry(settings.registry)
+        client = open_registry(settings.registry)
         if client is not None:
             client.ping()
-            yield check("ok", f"{client.address} answers")
     except RegistryMisconfigured as error:
-        yield check("problem", str(error), "correct this setting")
+        return {"registry": problem(str(error), "correct this setting")}
     except RegistryAway as error:
-        change = "see whether it runs and whether [registry] is right; records whose schemas are not known yet wait for it"
-        yield check("problem", f"it does not answer: {error}", change)
+        change = "check that it runs and that [registry] is right; records with unknown schemas wait for it"
+        return {"registry": problem(f"it does not answer: {error}", change)}
+    return {} if client is None else {"registry": ok(f"{client.address} answers")}
 
 
 def _number(value: object) -> float:

@@ -1,6 +1,6 @@
 """The doctor's checks of the machine: memory against the caps of the settings, files, processors, disk, the port, the clock.
 
-`look_at_machine` reads them; the judgements are pure. A container's limits count, in control groups of version 1 and 2.
+A container's limits count, in control groups of version 1 and 2.
 """
 
 import platform
@@ -9,22 +9,21 @@ import shutil
 import socket
 import time
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
-from worker.audit.doctor import Check
-from worker.audit.doctor_words import bytes_of
+from worker.audit.doctor import Check, Verdict, first_of, judge_all, ok, problem, warning
 from worker.audit.doctor_worker import ask_worker
 from worker.embedding.cache.redis_writer import QUEUE_BYTES
 from worker.embedding.engine.cpu_count import cpu_count
 from worker.indexing.known_templates import MOST_KNOWN
+from worker.runtime.wording import bytes_of
 from worker.settings.service_tables import HttpTable
 from worker.settings.settings import Settings
 
 _ANSWER_S: Final = 2.0
 _BASE_BYTES: Final = 700 << 20
-"""Python, the libraries, llama.cpp with the default model, and what is in work between the caps."""
+"""Python, the libraries, llama.cpp with the default model, and work between the caps."""
 _KNOWN_BYTES: Final = 28 * MOST_KNOWN
 _TIGHT: Final = 0.8
 _FEW_FILES: Final = 1_024
@@ -34,31 +33,48 @@ _NO_ROOM_BYTES: Final = 200 << 20
 _BUILT_S: Final = 1_767_225_600
 """The beginning of 2026: no clock that is right is before it."""
 
-_check = partial(Check, "machine")
-
 
 class Cap(NamedTuple):
-    """What a setting lets grow."""
+    """How much a setting lets grow."""
 
     name: str
     most_bytes: int
 
 
-def look_at_machine(settings: Settings, *, is_worker: bool = False, root: Path = Path("/")) -> Iterator[Check]:
-    """Read what the machine gives us and judge it. `is_worker`: the port is this process's own."""
-    limit_bytes, whose = memory_limit(root)
-    yield judge_memory(limit_bytes, whose, caps_of(settings))
-    yield judge_files(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-    yield judge_processors(cpu_count(), settings.engine.threads)
-    yield judge_instructions(platform.machine(), _text(root / "proc/cpuinfo"))
-    cache = settings.model.cache.expanduser()
-    yield judge_disk(cache, shutil.disk_usage(_existing(cache)).free)
-    if is_worker:
-        yield _check("port", "ok", f"this worker listens on {settings.http.host} port {settings.http.port}")
-    else:
-        error, is_other = _try_port(settings.http)
-        yield judge_port(settings.http, error, is_worker=is_other)
-    yield judge_clock(time.time(), time.tzname[0])
+class MachineFacts(NamedTuple):
+    """What the machine gives us."""
+
+    settings: Settings
+    memory_bytes: int | None
+    """None where it cannot be read."""
+    memory_of: str
+    open_files: int
+    processors: int
+    architecture: str
+    processor_flags: frozenset[str]
+    """Empty where they cannot be read."""
+    free_bytes: int
+    """For prepared models."""
+    port: Verdict
+    now_s: float
+
+
+def look_at_machine(settings: Settings, *, is_worker: bool = False) -> dict[str, Verdict]:
+    """Ask the operating system and judge what it gives us. `is_worker`: the port is this process's own."""
+    listens = f"this worker listens on {settings.http.host} port {settings.http.port}"
+    flags = (line.partition(":")[2].split() for line in _text(Path("/proc/cpuinfo")).splitlines() if line.startswith("flags"))
+    facts = MachineFacts(
+        settings,
+        *memory_limit(),
+        resource.getrlimit(resource.RLIMIT_NOFILE)[0],
+        cpu_count(),
+        platform.machine(),
+        frozenset(next(flags, ())),
+        shutil.disk_usage(_existing(settings.model.cache.expanduser())).free,
+        ok(listens) if is_worker else _try_port(settings.http),
+        time.time(),
+    )
+    return judge_all(MACHINE_CHECKS, facts)
 
 
 def caps_of(settings: Settings) -> list[Cap]:
@@ -73,87 +89,6 @@ def caps_of(settings: Settings) -> list[Cap]:
     if settings.redis.url:
         caps.append(Cap("vectors that wait to be written to Redis", QUEUE_BYTES))
     return caps
-
-
-def judge_memory(limit_bytes: int | None, whose: str, caps: list[Cap]) -> Check:
-    """Judge whether everything that may grow fits into what there is."""
-    need = _BASE_BYTES + sum(cap.most_bytes for cap in caps)
-    if limit_bytes is None:
-        return _check("memory", "ok", f"a worker may need {bytes_of(need)}; how much there is cannot be read here")
-    largest = max(caps, key=lambda cap: cap.most_bytes)
-    found = f"{whose} {bytes_of(limit_bytes)}; a worker may need {bytes_of(need)} with these settings"
-    change = f"give it more memory, or lower the caps: the largest is {largest.name} ({bytes_of(largest.most_bytes)})"
-    if need > limit_bytes:
-        return _check("memory", "problem", f"{found}: it may be killed under load", change)
-    if need > _TIGHT * limit_bytes:
-        return _check("memory", "warning", found, change)
-    return _check("memory", "ok", found)
-
-
-def judge_files(limit: int) -> Check:
-    """Judge how many files and connections may be open."""
-    if limit == resource.RLIM_INFINITY:
-        return _check("open-files", "ok", "any number may be open")
-    found = f"{limit:,} may be open"
-    change = "raise the limit: `ulimit -n 65536`, LimitNOFILE= of systemd, or ulimits of the container"
-    if limit < _TOO_FEW_FILES:
-        return _check("open-files", "problem", f"{found}: clients of Kafka and HTTP need more", change)
-    if limit < _FEW_FILES:
-        return _check("open-files", "warning", found, change)
-    return _check("open-files", "ok", found)
-
-
-def judge_processors(processors: int, threads: int | None) -> Check:
-    """Judge the engine's threads against what this process may keep busy."""
-    found = f"{processors} may be kept busy{'' if threads is None else f'; engine.threads is {threads}'}"
-    if threads is not None and threads > processors:
-        return _check("processors", "warning", f"{found}: they get in each other's way", "leave engine.threads unset, or lower it")
-    return _check("processors", "ok", found)
-
-
-def judge_instructions(machine: str, cpuinfo: str) -> Check:
-    """Judge what the processor can do for the engine."""
-    if machine not in ("x86_64", "AMD64"):
-        return _check("instructions", "ok", f"{machine}; nothing special is needed")
-    flags = next((set(line.partition(":")[2].split()) for line in cpuinfo.splitlines() if line.startswith("flags")), set())
-    if not flags:
-        return _check("instructions", "ok", f"{machine}; what it can do cannot be read here")
-    best = [name for name, flag in (("AVX-512", "avx512f"), ("AVX2", "avx2"), ("AVX", "avx")) if flag in flags]
-    if "avx2" not in flags:
-        found = f"{best[0] if best else 'no AVX'}: the engine is several times slower without AVX2, and vLLM does not run"
-        return _check("instructions", "warning", found, "use a CPU with AVX2, or expose AVX2 to the VM")
-    return _check("instructions", "ok", best[0])
-
-
-def judge_disk(folder: Path, free_bytes: int) -> Check:
-    """Judge the room for prepared models."""
-    found = f"{bytes_of(free_bytes)} free for {folder}"
-    if free_bytes < _NO_ROOM_BYTES:
-        return _check("disk", "problem", found, "make room, or set model.cache: a model cannot be prepared")
-    if free_bytes < _LITTLE_ROOM_BYTES:
-        return _check("disk", "warning", found, "make room, or set model.cache")
-    return _check("disk", "ok", found)
-
-
-def judge_port(table: HttpTable, error: str, *, is_worker: bool) -> Check:
-    """Judge whether the HTTP port is free or a worker's; `error` is why it could not be listened on."""
-    where = f"{table.host} port {table.port}"
-    if not table.enabled:
-        return _check("port", "ok", "http.enabled is false: nothing listens")
-    if is_worker:
-        return _check("port", "ok", f"a worker answers on {where}")
-    if error:
-        change = "end what uses it, or set http.port (0: any free one)"
-        return _check("port", "problem", f"{where} cannot be listened on: {error}", change)
-    return _check("port", "ok", f"{where} is free")
-
-
-def judge_clock(now_s: float, zone: str) -> Check:
-    """Judge whether the clock can be right."""
-    shown = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(now_s))
-    if now_s < _BUILT_S:
-        return _check("clock", "problem", f"this machine says {shown}", "set its clock (NTP): every time filter and deadline rests on it")
-    return _check("clock", "ok", f"{shown}, time zone {zone} (times in lines that name no zone are taken for UTC or topic.timezone)")
 
 
 def memory_limit(root: Path = Path("/")) -> tuple[int | None, str]:
@@ -183,19 +118,84 @@ def _group_limits(root: Path) -> Iterator[int]:
                 yield int(text)
 
 
-def _try_port(table: HttpTable) -> tuple[str, bool]:
-    """Return why the port cannot be listened on, empty if it can, and whether a worker answers there."""
+def _memory(facts: MachineFacts) -> Verdict:
+    """Judge whether everything that may grow fits into what there is."""
+    caps = caps_of(facts.settings)
+    need = _BASE_BYTES + sum(cap.most_bytes for cap in caps)
+    if facts.memory_bytes is None:
+        return ok(f"a worker may need {bytes_of(need)}; how much there is cannot be read here")
+    largest = max(caps, key=lambda cap: cap.most_bytes)
+    found = f"{facts.memory_of} {bytes_of(facts.memory_bytes)}; a worker may need {bytes_of(need)} with these settings"
+    change = f"give it more memory, or lower the caps: the largest is {largest.name} ({bytes_of(largest.most_bytes)})"
+    return first_of(
+        (need > facts.memory_bytes, problem(f"{found}: it may be killed under load", change)),
+        (need > _TIGHT * facts.memory_bytes, warning(found, change)),
+        otherwise=found,
+    )
+
+
+def _open_files(facts: MachineFacts) -> Verdict:
+    found = f"{facts.open_files:,} may be open"
+    change = "raise the limit: `ulimit -n 65536`, LimitNOFILE= of systemd, or ulimits of the container"
+    return first_of(
+        (facts.open_files == resource.RLIM_INFINITY, ok("any number may be open")),
+        (facts.open_files < _TOO_FEW_FILES, problem(f"{found}: clients of Kafka and HTTP need more", change)),
+        (facts.open_files < _FEW_FILES, warning(found, change)),
+        otherwise=found,
+    )
+
+
+def _processors(facts: MachineFacts) -> Verdict:
+    threads = facts.settings.engine.threads
+    found = f"{facts.processors} may be kept busy{'' if threads is None else f'; engine.threads is {threads}'}"
+    is_crowded = threads is not None and threads > facts.processors
+    change = "leave engine.threads unset, or lower it"
+    return first_of((is_crowded, warning(f"{found}: they get in each other's way", change)), otherwise=found)
+
+
+def _instructions(facts: MachineFacts) -> Verdict:
+    """Judge what the processor can do for the engine."""
+    flags = facts.processor_flags
+    best = next((name for name, flag in (("AVX-512", "avx512f"), ("AVX2", "avx2"), ("AVX", "avx")) if flag in flags), "no AVX")
+    slow = f"{best}: the engine is several times slower without AVX2, and vLLM does not run"
+    return first_of(
+        (facts.architecture not in ("x86_64", "AMD64"), ok(f"{facts.architecture}; nothing special is needed")),
+        (not flags, ok(f"{facts.architecture}; what it can do cannot be read here")),
+        ("avx2" not in flags, warning(slow, "use a CPU with AVX2, or expose AVX2 to the VM")),
+        otherwise=best,
+    )
+
+
+def _disk(facts: MachineFacts) -> Verdict:
+    found = f"{bytes_of(facts.free_bytes)} free for {facts.settings.model.cache.expanduser()}"
+    return first_of(
+        (facts.free_bytes < _NO_ROOM_BYTES, problem(found, "make room, or set model.cache: a model cannot be prepared")),
+        (facts.free_bytes < _LITTLE_ROOM_BYTES, warning(found, "make room, or set model.cache")),
+        otherwise=found,
+    )
+
+
+def _clock(facts: MachineFacts) -> Verdict:
+    shown = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(facts.now_s))
+    change = "set its clock (NTP): every time filter and deadline depends on it"
+    zone = f"time zone {time.tzname[0]} (times in lines without a zone are taken as UTC or topic.timezone)"
+    return first_of((facts.now_s < _BUILT_S, problem(f"this machine says {shown}", change)), otherwise=f"{shown}, {zone}")
+
+
+def _try_port(table: HttpTable) -> Verdict:
+    """Judge whether the HTTP port is free or a worker's."""
+    where = f"{table.host} port {table.port}"
     if not table.enabled:
-        return "", False
-    document = ask_worker(table, "/healthz", timeout_s=_ANSWER_S)
-    if document is not None and "checks" in document:
-        return "", True
+        return ok("http.enabled is false: nothing listens")
+    if "checks" in ask_worker(table, "/healthz", timeout_s=_ANSWER_S):
+        return ok(f"a worker answers on {where}")
     try:
         family, _, _, _, address = socket.getaddrinfo(table.host, table.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         socket.create_server(address[:2], family=family).close()
     except OSError as error:
-        return (error.strerror or str(error)), False
-    return "", False
+        found = f"{where} cannot be listened on: {error.strerror or error}"
+        return problem(found, "end what uses it, or set http.port (0: any free one)")
+    return ok(f"{where} is free")
 
 
 def _existing(folder: Path) -> Path:
@@ -208,3 +208,14 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
+
+
+MACHINE_CHECKS: Final[tuple[Check[MachineFacts], ...]] = (
+    Check("memory", _memory),
+    Check("open-files", _open_files),
+    Check("processors", _processors),
+    Check("instructions", _instructions),
+    Check("disk", _disk),
+    Check("port", lambda facts: facts.port),
+    Check("clock", _clock),
+)

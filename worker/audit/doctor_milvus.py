@@ -1,24 +1,23 @@
 """The doctor's checks of a Milvus server: does it answer, are the collections those that this version, this model and this group want.
 
-A local folder is `doctor_lite`'s. `look_at_server` asks and changes nothing; everything else is pure.
+A local folder is `doctor_lite`'s.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from sinks.milvus.access import connect
-from sinks.milvus.backend import Backend, backend, choose, has_bm25
+from sinks.milvus.backend import backend, choose, has_bm25
 from sinks.milvus.client import Client
 from sinks.milvus.collections import check_collection, check_name, check_space
 from sinks.milvus.faults import MilvusFault
 from sinks.milvus.fields import GROUP_PROPERTY, LAYOUT, LAYOUT_PROPERTY, CollectionFound, blocks_layout, templates_layout, templates_name
 from sinks.milvus.settings import MilvusSettings, VectorSpace
 from sinks.sink import SinkMismatch
-from worker.audit.doctor import Check
-from worker.audit.doctor_words import seconds_of
+from worker.audit.doctor import Check, Verdict, first_of, judge_all, ok, problem, warning
 from worker.embedding.model.errors import ModelError
+from worker.runtime.wording import seconds_of
 from worker.settings.settings import Settings
 
 ANSWER_S: Final = 4.0
@@ -30,16 +29,21 @@ _CREATED: Final = "`vectail run` creates what is missing"
 NewSpace = Callable[[], VectorSpace]
 """Returns the model's space; raises ModelError."""
 
-check = partial(Check, "milvus")
-
 
 class ServerFacts(NamedTuple):
     """What a server says of our collections."""
 
+    settings: Settings
+    seconds: float
+    """Until everything was answered."""
+    space: VectorSpace | None
+    """The model's; None: `space_error` says why it is not known."""
+    space_error: str
     version: str
     blocks: CollectionFound | None
+    """None: it does not exist."""
     templates: CollectionFound | None
-    """Of the model's space; None: it does not exist."""
+    """Of the model's space."""
     rows: Mapping[str, int]
     """Rows of the collections that are loaded, by name."""
     not_loaded: tuple[str, ...] = ()
@@ -47,126 +51,22 @@ class ServerFacts(NamedTuple):
     """Collections whose vectors have no index."""
 
 
-def look_at_server(settings: Settings, new_space: NewSpace) -> Iterator[Check]:
-    """Ask the server and judge its answers; one line if it does not answer."""
+def look_at_server(settings: Settings, new_space: NewSpace) -> dict[str, Verdict]:
+    """Ask the server and judge its answers; one verdict if it does not answer."""
     table = settings.milvus.model_copy(update={"timeout_s": min(settings.milvus.timeout_s, ANSWER_S)})
-    started_s = time.monotonic()
     client: Client | None = None
     try:
         check_name(table.collection)
         space, space_error = _space_or_error(new_space)
         started_s = time.monotonic()
         client = connect(table, None, table.consistency)
-        facts = _facts(client, table, space)
+        facts = _facts(client, settings, space, space_error)
+        return judge_all(SERVER_CHECKS, facts._replace(seconds=time.monotonic() - started_s))
     except (SinkMismatch, MilvusFault) as error:
-        yield away(table.uri, error)
-        return
+        return {"index": away(table.uri, error)}
     finally:
         if client is not None:
             client.close()
-    yield judge_answer(table.uri, time.monotonic() - started_s)
-    yield from judge_server(settings, facts, space, space_error)
-
-
-def judge_server(settings: Settings, facts: ServerFacts, space: VectorSpace | None, space_error: str = "") -> Iterator[Check]:
-    """Judge what a server said; without a space, its collections cannot be compared with the model."""
-    capable = backend(facts.version, local=False)
-    yield judge_version(settings.milvus, facts.version, capable)
-    yield check("consistency", "ok", told_consistency(settings.milvus))
-    if facts.blocks is None:
-        yield check("schema", "warning", f"collection {settings.milvus.collection!r} does not exist: nothing is indexed yet", _CREATED)
-        return
-    yield judge_schema(settings.milvus, facts, space, capable)
-    yield judge_space(facts.blocks, space, space_error)
-    yield judge_owner(facts.blocks, settings.kafka.group)
-    yield judge_loaded(facts)
-    yield judge_retention(facts.blocks, settings.milvus)
-    told = ", ".join(f"{number:,} rows in {name}" for name, number in facts.rows.items())
-    yield check("size", "ok", told or "nothing is loaded, so nothing can be counted")
-
-
-def judge_answer(uri: str, seconds: float) -> Check:
-    """Judge that it answers, and how soon it has answered everything."""
-    found = f"{uri} answers; all of these questions took {seconds_of(seconds)}"
-    if seconds > _SLOW_S:
-        return check("index", "warning", found, "look at the network and at its load: searches wait that long too")
-    return check("index", "ok", found)
-
-
-def judge_version(table: MilvusSettings, version: str, capable: Backend) -> Check:
-    """Judge which server it is, and whether it can do what the settings wish."""
-    if capable.version < _OLDEST_VERSION:
-        return check("version", "warning", f"Milvus {version}", "update it to 2.3 or newer: nothing older was tried")
-    try:
-        choose(table, capable)
-    except SinkMismatch as error:
-        return check("version", "problem", str(error), "change this setting, or update Milvus")
-    lacks = [name for name, has in (("BM25", capable.bm25), ("indexes on arrays", capable.scalar_index is not None)) if not has]
-    rest = f"; it has no {' and no '.join(lacks)}, which the worker makes up for" if lacks else ""
-    return check("version", "ok", f"Milvus {version.removeprefix('v')}{rest}")
-
-
-def judge_schema(table: MilvusSettings, facts: ServerFacts, space: VectorSpace | None, capable: Backend) -> Check:
-    """Judge layout and columns of both collections."""
-    blocks = facts.blocks
-    layout = None if blocks is None else blocks.properties.get(LAYOUT_PROPERTY)
-    change = "set milvus.collection to a new name and index again (Kafka still has the lines), then drop the old collection"
-    if layout != LAYOUT:
-        return check("schema", "problem", f"collection {table.collection!r} has layout {layout or 'unknown'}, not {LAYOUT}", change)
-    try:
-        if blocks is not None:
-            check_collection(blocks_layout(table.collection), blocks)
-        if space is not None and facts.templates is not None:
-            choice = choose(table, capable)
-            bm25 = has_bm25(table, capable, facts.templates)
-            check_collection(templates_layout(table.collection, space.id, space.dim, **choice._asdict(), bm25=bm25), facts.templates)
-    except SinkMismatch as error:
-        return check("schema", "problem", str(error), change)
-    if space is not None and facts.templates is None:
-        return check("schema", "warning", f"{templates_name(table.collection, space.id)} does not exist", _CREATED)
-    return check("schema", "ok", f"blocks and templates have layout {LAYOUT}, and all columns")
-
-
-def judge_space(blocks: CollectionFound, space: VectorSpace | None, space_error: str) -> Check:
-    """Judge whether the index was filled by the model of the settings."""
-    if space is None:
-        return check("space", "warning", f"the index cannot be compared with the model: {space_error}", "mend the model first")
-    try:
-        check_space(blocks, space)
-    except SinkMismatch as error:
-        return check("space", "problem", str(error), "use the model that filled it, or another milvus.collection and kafka.group")
-    return check("space", "ok", f"the index is of the model's embedding space, {space.id}")
-
-
-def judge_owner(blocks: CollectionFound, group: str) -> Check:
-    """Judge whose index it is."""
-    owner = blocks.properties.get(GROUP_PROPERTY)
-    if owner != group:
-        found = f"the index is that of consumer group {owner!r}, kafka.group is {group!r}"
-        change = "set milvus.collection to a new name, or take the index over with `vectail run --adopt`"
-        return check("owner", "problem", found, change)
-    return check("owner", "ok", f"the index is that of consumer group {group!r}")
-
-
-def judge_loaded(facts: ServerFacts) -> Check:
-    """Judge whether it can be searched."""
-    if facts.no_index:
-        found = f"the vectors of {', '.join(facts.no_index)} have no index"
-        return check("loaded", "problem", found, "if it is empty, `vectail run` makes one; else create it in Milvus")
-    if facts.not_loaded:
-        found = f"{', '.join(facts.not_loaded)} is not loaded: it cannot be searched"
-        return check("loaded", "warning", found, "start a worker, which loads it; if one runs, somebody has released it")
-    return check("loaded", "ok", "blocks and templates are indexed and loaded")
-
-
-def judge_retention(blocks: CollectionFound, table: MilvusSettings) -> Check:
-    """Judge for how long lines stay."""
-    wanted_s, there_s = table.retention_s, blocks.ttl_s
-    told = f"lines stay for {seconds_of(there_s)}" if there_s else "lines stay for ever: the index grows as long as lines come"
-    if wanted_s is not None and round(wanted_s) != there_s:
-        found = f"{told}; milvus.retention_days is {table.retention_days:g}"
-        return check("retention", "warning", found, "start a worker again: it tells Milvus at its start")
-    return check("retention", "ok", told)
 
 
 def told_consistency(table: MilvusSettings) -> str:
@@ -176,10 +76,115 @@ def told_consistency(table: MilvusSettings) -> str:
     return "Bounded: faster, and a search may miss lines of the last seconds"
 
 
-def away(uri: str, error: Exception) -> Check:
-    """Return the one line about a Milvus that does not answer."""
-    change = "see whether it runs and whether the [milvus] settings are right; workers wait for it"
-    return check("index", "problem", f"{uri} cannot be used: {error}", change)
+def away(uri: str, error: Exception) -> Verdict:
+    """Return the verdict on a Milvus that does not answer."""
+    return problem(f"{uri} cannot be used: {error}", "check that it runs and that the [milvus] settings are right; workers wait for it")
+
+
+def _answer(facts: ServerFacts) -> Verdict:
+    found = f"{facts.settings.milvus.uri} answers; all of these questions took {seconds_of(facts.seconds)}"
+    change = "check the network and its load: searches wait that long too"
+    return first_of((facts.seconds > _SLOW_S, warning(found, change)), otherwise=found)
+
+
+def _version(facts: ServerFacts) -> Verdict:
+    """Judge which server it is, and whether it can do what the settings ask for."""
+    capable = backend(facts.version, local=False)
+    if capable.version < _OLDEST_VERSION:
+        return warning(f"Milvus {facts.version}", "upgrade to 2.3 or later; older servers are untested")
+    try:
+        choose(facts.settings.milvus, capable)
+    except SinkMismatch as error:
+        return problem(str(error), "change this setting, or upgrade Milvus")
+    lacks = [name for name, has in (("BM25", capable.bm25), ("indexes on arrays", capable.scalar_index is not None)) if not has]
+    rest = f"; it has no {' and no '.join(lacks)}, which the worker makes up for" if lacks else ""
+    return ok(f"Milvus {facts.version.removeprefix('v')}{rest}")
+
+
+def _schema(facts: ServerFacts) -> Verdict:
+    """Judge layout and columns of both collections."""
+    table, blocks, space = facts.settings.milvus, facts.blocks, facts.space
+    if blocks is None:
+        return warning(f"collection {table.collection!r} does not exist: nothing is indexed yet", _CREATED)
+    layout = blocks.properties.get(LAYOUT_PROPERTY)
+    change = "set milvus.collection to a new name and index again (Kafka still has the lines), then drop the old collection"
+    if layout != LAYOUT:
+        return problem(f"collection {table.collection!r} has layout {layout or 'unknown'}, not {LAYOUT}", change)
+    try:
+        check_collection(blocks_layout(table.collection), blocks)
+        if space is not None and facts.templates is not None:
+            capable = backend(facts.version, local=False)
+            choice, bm25 = choose(table, capable), has_bm25(table, capable, facts.templates)
+            check_collection(templates_layout(table.collection, space.id, space.dim, **choice._asdict(), bm25=bm25), facts.templates)
+    except SinkMismatch as error:
+        return problem(str(error), change)
+    if space is not None and facts.templates is None:
+        return warning(f"{templates_name(table.collection, space.id)} does not exist", _CREATED)
+    return ok(f"blocks and templates have layout {LAYOUT}, and all columns")
+
+
+def _space(facts: ServerFacts) -> Verdict | None:
+    """Judge whether the index was filled by the model of the settings."""
+    if facts.blocks is None:
+        return None
+    if facts.space is None:
+        return warning(f"the index cannot be compared with the model: {facts.space_error}", "fix the model first")
+    try:
+        check_space(facts.blocks, facts.space)
+    except SinkMismatch as error:
+        return problem(str(error), "use the model that filled it, or another milvus.collection and kafka.group")
+    return ok(f"the index is of the model's embedding space, {facts.space.id}")
+
+
+def _owner(facts: ServerFacts) -> Verdict | None:
+    if facts.blocks is None:
+        return None
+    owner, group = facts.blocks.properties.get(GROUP_PROPERTY), facts.settings.kafka.group
+    found = f"the index belongs to consumer group {owner!r}"
+    change = "set milvus.collection to a new name, or take the index over with `vectail run --adopt`"
+    return first_of((owner != group, problem(f"{found}, kafka.group is {group!r}", change)), otherwise=found)
+
+
+def _loaded(facts: ServerFacts) -> Verdict | None:
+    """Judge whether it can be searched."""
+    if facts.blocks is None:
+        return None
+    no_index = f"the vectors of {', '.join(facts.no_index)} have no index"
+    not_loaded = f"{', '.join(facts.not_loaded)} is not loaded: it cannot be searched"
+    return first_of(
+        (facts.no_index, problem(no_index, "if it is empty, `vectail run` creates one; else create it in Milvus")),
+        (facts.not_loaded, warning(not_loaded, "start a worker, which loads it; if one is running, somebody has released it")),
+        otherwise="blocks and templates are indexed and loaded",
+    )
+
+
+def _retention(facts: ServerFacts) -> Verdict | None:
+    """Judge how long lines stay."""
+    if facts.blocks is None:
+        return None
+    table, there_s = facts.settings.milvus, facts.blocks.ttl_s
+    told = f"lines stay for {seconds_of(there_s)}" if there_s else "lines stay for ever: the index grows as long as lines arrive"
+    if table.retention_s is not None and round(table.retention_s) != there_s:
+        return warning(f"{told}; milvus.retention_days is {table.retention_days:g}", "restart a worker: it tells Milvus at its start")
+    return ok(told)
+
+
+def _size(facts: ServerFacts) -> Verdict | None:
+    told = ", ".join(f"{number:,} rows in {name}" for name, number in facts.rows.items())
+    return None if facts.blocks is None else ok(told or "nothing is loaded, so nothing can be counted")
+
+
+SERVER_CHECKS: Final[tuple[Check[ServerFacts], ...]] = (
+    Check("index", _answer),
+    Check("version", _version),
+    Check("schema", _schema),
+    Check("space", _space),
+    Check("owner", _owner),
+    Check("loaded", _loaded),
+    Check("consistency", lambda facts: ok(told_consistency(facts.settings.milvus))),
+    Check("retention", _retention),
+    Check("size", _size),
+)
 
 
 def _space_or_error(new_space: NewSpace) -> tuple[VectorSpace | None, str]:
@@ -189,7 +194,8 @@ def _space_or_error(new_space: NewSpace) -> tuple[VectorSpace | None, str]:
         return None, str(error)
 
 
-def _facts(client: Client, table: MilvusSettings, space: VectorSpace | None) -> ServerFacts:
+def _facts(client: Client, settings: Settings, space: VectorSpace | None, space_error: str) -> ServerFacts:
+    table = settings.milvus
     version, blocks = client.version(), client.describe(table.collection)
     templates = None if space is None else client.describe(templates_name(table.collection, space.id))
     rows: dict[str, int] = {}
@@ -206,4 +212,4 @@ def _facts(client: Client, table: MilvusSettings, space: VectorSpace | None) -> 
             if fault.code != _NOT_LOADED and "not loaded" not in fault.reason:
                 raise
             not_loaded.append(found.name)
-    return ServerFacts(version, blocks, templates, rows, tuple(not_loaded), tuple(no_index))
+    return ServerFacts(settings, 0.0, space, space_error, version, blocks, templates, rows, tuple(not_loaded), tuple(no_index))

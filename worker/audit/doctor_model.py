@@ -1,7 +1,7 @@
 """The doctor's checks of the model: its files, its tokenizer, its engine's vectors, and whether that is fast enough for what comes.
 
 A tool loads the model (`look_at_model`); where vLLM has the GPU's memory already, it asks the worker instead. The worker itself asks its
-own engine through the query lane (`look_at_engine`) and loads nothing. The judgements are pure.
+own engine through the query lane (`look_at_engine`) and loads nothing.
 """
 
 import json
@@ -9,15 +9,13 @@ import secrets
 import string
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from worker.asking.refusals import QueryReply
 from worker.asking.requests import QueryRequest, Requester
-from worker.audit.doctor import Check
-from worker.audit.doctor_words import rate_of, seconds_of
-from worker.audit.doctor_worker import ask_worker, checks_of
+from worker.audit.doctor import Verdict, first_of, ok, problem, warning
+from worker.audit.doctor_worker import ask_doctor
 from worker.embedding.engine.engine import Engine
 from worker.embedding.engine.matryoshka import truncated
 from worker.embedding.guarded_engine import WORST_ALLOWED_COSINE, worst_cosine
@@ -30,23 +28,26 @@ from worker.embedding.model.released import check_released
 from worker.embedding.model.vectors import TokenIds
 from worker.embedding.parity_sample import SAMPLE, TokenDifference
 from worker.embedding.tokenizer import Tokenizer
+from worker.runtime.wording import rate_of, seconds_of
 from worker.settings.settings import Settings
 
 _MEASURE_S: Final = 1.0
 _ASK_S: Final = 10.0
 _USUAL_TOKENS: Final = 40.0
-"""Tokens of a template where nothing is known of the topic: the middle of real logs."""
+"""Tokens per template where nothing is known of the topic: the median of real logs."""
 _LITTLE_SHARE: Final = 0.05
 _LEAST_SHARE: Final = 0.01
-"""In the long run less than this share of lines is of new templates."""
+"""In the long run less than this share of lines brings a new template."""
 _ROOM: Final = 1.5
 _ENOUGH_TOKENS: Final = 2_000
-"""So many must a worker's engine have computed before its speed is one."""
+"""Tokens that a worker's engine must have computed before its speed means anything."""
 
 _CLOSED: Final = "the worker is starting or stopping"
 _FASTER: Final = "look at `vectail templates --suggest` for masks that leave fewer templates; use a GPU, or more workers"
+_LOG: Final = "look at the worker's log"
 
-_check = partial(Check, "model")
+MODEL_CHECKS: Final = ("engine", "files", "tokenizer", "vectors", "speed")
+"""Names only: each needs what the one before it has loaded."""
 
 
 class Load(NamedTuple):
@@ -73,115 +74,106 @@ class EngineNow(NamedTuple):
     load: Load
 
 
-def look_at_model(settings: Settings, load: Callable[[], Load]) -> Iterator[Check]:
+def look_at_model(settings: Settings, load: Callable[[], Load]) -> dict[str, Verdict]:
     """Load the model and judge it; where vLLM runs in a worker already, ask that worker."""
-    if chosen_engine(settings.engine) == "vllm":
-        document = ask_worker(settings.http, "/api/doctor?group=model", timeout_s=_ASK_S)
-        answered = [one for one in checks_of(document) if one.group == "model"]
-        if answered:
-            yield from answered
-            return
+    if chosen_engine(settings.engine) == "vllm" and (answered := ask_doctor(settings.http, "model", timeout_s=_ASK_S)):
+        return answered
     try:
         model = model_of(settings)
         if settings.model.folder is None:
             check_released(default_folder())
     except ModelError as error:
-        yield _check("files", "problem", str(error), "mend the files, or the settings in [model]")
-        return
-    yield _files(model)
+        return {"files": problem(str(error), "fix the files, or the settings in [model]")}
     tokenizer = Tokenizer(model)
     try:
         difference = tokenizer.first_difference(SAMPLE)
     finally:
         tokenizer.close()
-    yield judge_tokenizer(difference, uses_llama=tokenizer.uses_llama)
-    yield from _look_at_loaded(settings, model, load)
+    size = f"weights {model.weights_sha256[:12]}…, {model.dim} dimensions, {model.max_tokens} tokens"
+    return {
+        "files": ok(f"{model.name} in {model.folder}, {size}"),
+        "tokenizer": judge_tokenizer(difference, uses_llama=tokenizer.uses_llama),
+        **_look_at_loaded(settings, model, load),
+    }
 
 
 def look_at_engine(
     settings: Settings, take_request: Callable[[QueryRequest], bool], engine_now: Callable[[], EngineNow]
-) -> Iterator[Check]:
+) -> dict[str, Verdict]:
     """Ask the engine of this worker through its query lane; files and tokenizer were checked when it started."""
     before = engine_now()
     answer = ask_a_question(take_request)
     now = engine_now()
-    yield judge_answer(now, answer, has_computed=now.batches > before.batches)
-    yield _check("tokenizer", "ok", "was compared with the model's own when this worker started")
-    yield _check("vectors", "ok", "were compared with the golden ones when this worker started")
-    yield _check("files", "ok", f"{settings.model.folder or 'the installed model'} was loaded when this worker started")
     tokens_per_s = now.tokens / now.busy_s if now.tokens >= _ENOUGH_TOKENS and now.busy_s > 0 else None
-    yield judge_speed(tokens_per_s, now.load)
+    return {
+        "engine": judge_answer(now, answer, has_computed=now.batches > before.batches),
+        "tokenizer": ok("was compared with the model's own when this worker started"),
+        "vectors": ok("were compared with the golden ones when this worker started"),
+        "files": ok(f"{settings.model.folder or 'the installed model'} was loaded when this worker started"),
+        "speed": judge_speed(tokens_per_s, now.load),
+    }
 
 
-def judge_tokenizer(difference: TokenDifference | None, *, uses_llama: bool) -> Check:
+def judge_tokenizer(difference: TokenDifference | None, *, uses_llama: bool) -> Verdict:
     """Judge whether llama.cpp's tokenizer gives the model's own ids."""
-    if difference is not None:
-        found = f"llama.cpp and the model's own tokenizer disagree on {difference}"
-        return _check("tokenizer", "problem", found, "report it with the name of the model; `vectail model check` says more")
-    if not uses_llama:
-        found = "llama.cpp does not tokenize like this model: the model's own tokenizer does all of it, more slowly"
-        return _check("tokenizer", "warning", found, "nothing is wrong; a WordPiece model is several times faster")
-    return _check("tokenizer", "ok", f"llama.cpp gives the ids of the model's own tokenizer on {len(SAMPLE)} texts")
+    differ = f"llama.cpp and the model's own tokenizer disagree on {difference}"
+    slow = "llama.cpp does not tokenize like this model: the model's own tokenizer does all of it, more slowly"
+    return first_of(
+        (difference is not None, problem(differ, "report it with the name of the model; `vectail model check` says more")),
+        (not uses_llama, warning(slow, "nothing is wrong; a WordPiece model is several times faster")),
+        otherwise=f"llama.cpp gives the ids of the model's own tokenizer on {len(SAMPLE)} texts",
+    )
 
 
-def judge_vectors(cosine: float, name: str) -> Check:
+def judge_vectors(cosine: float, name: str) -> Verdict:
     """Judge the worst cosine to the golden vectors."""
-    if cosine < WORST_ALLOWED_COSINE:
-        found = f"{name} gives wrong vectors for the golden texts: cosine {cosine:.4f}, at least {WORST_ALLOWED_COSINE}"
-        return _check("vectors", "problem", found, "try the other engine.name; prepare the model again (remove its folder in model.cache)")
-    return _check("vectors", "ok", f"{name} gives the golden vectors, cosine {cosine:.4f} or better")
+    wrong = f"{name} gives wrong vectors for the golden texts: cosine {cosine:.4f}, at least {WORST_ALLOWED_COSINE}"
+    change = "try the other engine.name; prepare the model again (remove its folder in model.cache)"
+    fine = f"{name} gives the golden vectors, cosine {cosine:.4f} or better"
+    return first_of((cosine < WORST_ALLOWED_COSINE, problem(wrong, change)), otherwise=fine)
 
 
-def judge_speed(tokens_per_s: float | None, load: Load) -> Check:
-    """Judge whether the engine keeps up with the new templates of what comes; known ones do not reach it."""
+def judge_speed(tokens_per_s: float | None, load: Load) -> Verdict:
+    """Judge whether the engine keeps up with the new templates that arrive; known ones do not reach it."""
     if tokens_per_s is None:
-        return _check("speed", "ok", "the engine has computed too little so far to say how fast it is")
+        return ok("the engine has computed too little so far to say how fast it is")
     tokens_per_line = load.tokens_per_line or _USUAL_TOKENS
     templates_per_s = tokens_per_s / tokens_per_line
     speed = f"{rate_of(tokens_per_s)} tokens/s, {rate_of(templates_per_s)} new templates of {tokens_per_line:.0f} tokens"
     if not load.lines_per_s:
-        unknown = "how much comes is not known" if load.lines_per_s is None else "nothing comes now"
-        return _check("speed", "ok", f"{speed}; {unknown}")
+        return ok(f"{speed}; {'how much arrives is not known' if load.lines_per_s is None else 'nothing arrives now'}")
     bearable = min(templates_per_s / load.lines_per_s, 1.0)
-    found = f"{speed}; {rate_of(load.lines_per_s)} records/s come"
+    found = f"{speed}; {rate_of(load.lines_per_s)} records/s arrive"
     if load.new_share is None:
-        return _judge_unknown_share(bearable, f"{found}: it keeps up while up to {bearable:.1%} of them bring a new template")
-    return _judge_known_share(bearable, load.new_share, f"{found}, {load.new_share:.1%} of their tokens new so far")
+        found = f"{found}: it keeps up while up to {bearable:.1%} of them bring a new template"
+        return first_of(
+            (bearable < _LEAST_SHARE, problem(found, _FASTER)),
+            (bearable < _LITTLE_SHARE, warning(f"{found}, which a new index exceeds at first", _FASTER)),
+            otherwise=found,
+        )
+    found = f"{found}, {load.new_share:.1%} of their tokens new so far"
+    return first_of(
+        (bearable < load.new_share, problem(f"{found}: it does not keep up", _FASTER)),
+        (bearable < _ROOM * load.new_share, warning(f"{found}: it only just keeps up", _FASTER)),
+        otherwise=f"{found}: it keeps up",
+    )
 
 
-def _judge_known_share(bearable: float, share: float, found: str) -> Check:
-    if bearable < share:
-        return _check("speed", "problem", f"{found}: it does not keep up", _FASTER)
-    if bearable < _ROOM * share:
-        return _check("speed", "warning", f"{found}: it only just keeps up", _FASTER)
-    return _check("speed", "ok", f"{found}: it keeps up")
+def judge_answer(now: EngineNow, answer: tuple[float, str], *, has_computed: bool) -> Verdict:
+    """Judge a worker's engine by the answer to a question: the seconds, and what went wrong.
 
-
-def _judge_unknown_share(bearable: float, found: str) -> Check:
-    if bearable < _LEAST_SHARE:
-        return _check("speed", "problem", found, _FASTER)
-    if bearable < _LITTLE_SHARE:
-        return _check("speed", "warning", f"{found}, which a new index exceeds at first", _FASTER)
-    return _check("speed", "ok", found)
-
-
-def judge_answer(now: EngineNow, answer: tuple[float, str], *, has_computed: bool) -> Check:
-    """Judge a worker's engine by what became of a question: the seconds, and what went wrong.
-
-    An engine that `has_computed` meanwhile is well, whatever became of the answer: then the index is at fault.
+    An engine that `has_computed` meanwhile is well even without an answer: then the index is at fault.
     """
     seconds, error = answer
     restarts = f"; it was replaced {now.restarts} times" if now.restarts else ""
-    if not now.is_up:
-        return _check("engine", "problem", f"{now.name} is being replaced after a failure{restarts}", "look at the worker's log")
-    if error == _CLOSED:
-        return _check("engine", "warning", f"{now.name} was not asked: {error}", "look again when the worker is ready")
-    if error and not has_computed:
-        return _check("engine", "problem", f"{now.name} does not compute: {error}{restarts}", "look at the worker's log")
     found = f"{now.name} computes, but a question got no answer: {error}" if error else f"{now.name} answers in {seconds_of(seconds)}"
-    if now.restarts:
-        return _check("engine", "warning", f"{found}{restarts}", "look at the worker's log")
-    return _check("engine", "ok", found)
+    return first_of(
+        (not now.is_up, problem(f"{now.name} is being replaced after a failure{restarts}", _LOG)),
+        (error == _CLOSED, warning(f"{now.name} was not asked: {error}", "look again when the worker is ready")),
+        (error and not has_computed, problem(f"{now.name} does not compute: {error}{restarts}", _LOG)),
+        (now.restarts, warning(f"{found}{restarts}", _LOG)),
+        otherwise=found,
+    )
 
 
 def ask_a_question(take_request: Callable[[QueryRequest], bool], *, limit_s: float = 3.0) -> tuple[float, str]:
@@ -191,7 +183,7 @@ def ask_a_question(take_request: Callable[[QueryRequest], bool], *, limit_s: flo
     replies: list[QueryReply] = []
     has_come = threading.Event()
 
-    def take_reply(reply: QueryReply, *, deadline_s: float | None) -> None:  # noqa: ARG001 - we wait for as long as we like
+    def take_reply(reply: QueryReply, *, deadline_s: float | None) -> None:  # noqa: ARG001 - we have a limit of our own
         replies.append(reply)
         has_come.set()
 
@@ -217,22 +209,23 @@ def measure(engine: Engine, texts: Sequence[TokenIds], *, clock: Callable[[], fl
     return tokens / spent_s
 
 
-def _look_at_loaded(settings: Settings, model: PreparedModel, load: Callable[[], Load]) -> Iterator[Check]:
+def _look_at_loaded(settings: Settings, model: PreparedModel, load: Callable[[], Load]) -> dict[str, Verdict]:
     dim = settings.model.dims or model.dim
     try:
         golden = _golden(model, dim)
         started_s = time.monotonic()
         engine = open_engine(settings.engine, model, dim)
     except ModelError as error:
-        yield _check("engine", "problem", str(error), "change engine.name or fix the error above")
-        return
+        return {"engine": problem(str(error), "change engine.name or fix the error above")}
     try:
         cosine = worst_cosine(engine, golden)
-        yield _check("engine", "ok", f"{engine.name} was loaded and embeds, {seconds_of(time.monotonic() - started_s)}")
-        yield judge_vectors(cosine, engine.name)
-        yield judge_speed(measure(engine, golden.ids), load())
+        return {
+            "engine": ok(f"{engine.name} was loaded and embeds, {seconds_of(time.monotonic() - started_s)}"),
+            "vectors": judge_vectors(cosine, engine.name),
+            "speed": judge_speed(measure(engine, golden.ids), load()),
+        }
     except (RuntimeError, ValueError) as error:
-        yield _check("engine", "problem", f"{engine.name} fails on the golden texts: {error}", "try the other engine.name; update it")
+        return {"engine": problem(f"{engine.name} fails on the golden texts: {error}", "try the other engine.name; update it")}
     finally:
         engine.close()
 
@@ -240,8 +233,3 @@ def _look_at_loaded(settings: Settings, model: PreparedModel, load: Callable[[],
 def _golden(model: PreparedModel, dim: int) -> Golden:
     golden = load_golden(model.golden)
     return golden._replace(vectors=truncated(golden.vectors, dim)) if dim < model.dim else golden
-
-
-def _files(model: PreparedModel) -> Check:
-    whole = f"{model.name} in {model.folder}, weights {model.weights_sha256[:12]}…, {model.dim} dimensions, {model.max_tokens} tokens"
-    return _check("files", "ok", whole)

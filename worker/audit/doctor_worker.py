@@ -5,20 +5,20 @@ The doctor's other modules ask it; it may not be there.
 
 import http.client
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, get_args
 
-from worker.audit.doctor import CHECKS, Check, State
+from worker.audit.doctor import Group, State, Verdict
 from worker.settings.service_tables import HttpTable
 
 _ANYWHERE: Final[Mapping[str, str]] = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - how to reach one that listens everywhere
 _MOST_BYTES: Final = 4 * 1024 * 1024
 
 
-def ask_worker(table: HttpTable, path: str, *, timeout_s: float) -> dict[str, Any] | None:
-    """Return the JSON object that the worker of these settings answers, with status 200 or 503; None without such an answer."""
+def ask_worker(table: HttpTable, path: str, *, timeout_s: float) -> dict[str, Any]:
+    """Return the JSON object that the worker of these settings answers, with status 200 or 503; empty without such an answer."""
     if not table.enabled or not table.port:
-        return None
+        return {}
     headers = {"Accept": "application/json"}
     if token := table.token.get_secret_value():
         headers["Authorization"] = f"Bearer {token}"
@@ -28,15 +28,17 @@ def ask_worker(table: HttpTable, path: str, *, timeout_s: float) -> dict[str, An
         response = connection.getresponse()
         document = json.loads(response.read(_MOST_BYTES)) if response.status in (http.client.OK, http.client.SERVICE_UNAVAILABLE) else None
     except (OSError, http.client.HTTPException, ValueError):
-        return None
+        return {}
     finally:
         connection.close()
-    return document if isinstance(document, dict) else None
+    return document if isinstance(document, dict) else {}
 
 
-def checks_of(document: Mapping[str, Any] | None) -> Iterator[Check]:
-    """Read the checks of an answer of `/api/doctor`; leaves out what this version does not know."""
-    known = {(group, name) for group, names in CHECKS.items() for name in names}
-    for one in (document or {}).get("checks", ()):
-        if isinstance(one, dict) and (one.get("group"), one.get("name")) in known and one.get("state") in get_args(State):
-            yield Check(one["group"], one["name"], one["state"], str(one.get("found", "")), str(one.get("what_to_do", "")))
+def ask_doctor(table: HttpTable, group: Group, *, timeout_s: float) -> dict[str, Verdict]:
+    """Return what that worker's doctor says of one group; empty without an answer."""
+    document = ask_worker(table, f"/api/doctor?group={group}", timeout_s=timeout_s)
+    return {
+        str(one.get("name")): Verdict(one["state"], str(one.get("found", "")), str(one.get("what_to_do", "")))
+        for one in document.get("checks", ())
+        if isinstance(one, dict) and one.get("group") == group and one.get("state") in get_args(State)
+    }

@@ -21,17 +21,8 @@ from worker.cli.masks_commands import masks_app
 from worker.cli.mcp_commands import mcp_app
 from worker.cli.model_commands import model_app
 from worker.cli.offsets_commands import positions_app
-from worker.cli.options import (
-    TYPER_SETTINGS,
-    BootstrapOption,
-    ConfigOption,
-    JsonOption,
-    OrderedVerbs,
-    kafka_flags,
-    settings_or_fail,
-    worker_settings_or_fail,
-)
-from worker.cli.output import print_facts, print_json, print_text, replace_unencodable
+from worker.cli.options import TYPER_SETTINGS, ConfigOption, JsonOption, OrderedVerbs, Shared, takes_shared, worker_settings_or_fail
+from worker.cli.output import facts_text, print_json, print_text, replace_unencodable
 from worker.cli.peek_commands import peek_app
 from worker.cli.search_commands import search_app
 from worker.cli.verify_commands import verify_app
@@ -65,6 +56,7 @@ EngineOption = Annotated[
 
 
 @app.command("demo")
+@takes_shared(kafka=False)
 def demo_verb(
     files: Annotated[
         list[str] | None, typer.Argument(help="Log files, `-` for standard input. Default: a synthetic stream of logs.", metavar="FILE")
@@ -80,8 +72,7 @@ def demo_verb(
     k: Annotated[int, typer.Option("-k", help="Hits for each question.", min=1, max=1000, metavar="N")] = 5,
     serve: Annotated[bool, typer.Option("--serve", help="Keep running, with the page in your browser and `vectail search`.")] = False,
     engine: EngineOption = None,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
+    shared: Shared,
 ) -> None:
     """See it work: index your log files and search them.
 
@@ -89,10 +80,9 @@ def demo_verb(
     no GPU is needed.
     """
     from worker.cli.demo_start import begin_demo, engine_flags
-    from worker.cli.screen import Screen
 
-    screen = Screen(silent=as_json)
-    start = begin_demo(files or (), config, engine_flags(engine), screen, serve=serve)
+    screen = shared.screen()
+    start = begin_demo(files or (), shared.config, engine_flags(engine), screen, serve=serve)
 
     from worker.cli.demo import DemoOptions, demo  # takes seconds to import
     from worker.cli.question import checked_text
@@ -100,8 +90,8 @@ def demo_verb(
     queries = tuple(map(checked_text, query or ()))
     stop = Event()
     stop_on_signals(stop.set)
-    options = DemoOptions(files=tuple(files or ()), queries=queries, data=data, k=k, serve=serve, engine=engine, config=config)
-    demo(options, screen, start=start, ready=print_json if as_json else lambda _result: None, stop=stop)
+    options = DemoOptions(files=tuple(files or ()), queries=queries, data=data, k=k, serve=serve, engine=engine, config=shared.config)
+    demo(options, screen, start=start, ready=shared.show, stop=stop)
 
 
 @app.command("run")
@@ -147,6 +137,7 @@ def run_verb(
 
 
 @app.command("feed")
+@takes_shared()
 def feed_verb(
     files: Annotated[list[str] | None, typer.Argument(help="Log files, `-` for standard input.", metavar="FILE")] = None,
     *,
@@ -155,9 +146,7 @@ def feed_verb(
     rate: Annotated[
         float | None, typer.Option(help="Lines per second. Default: as fast as Kafka takes them.", min=0.001, metavar="N")
     ] = None,
-    bootstrap_servers: BootstrapOption = None,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
+    shared: Shared,
 ) -> None:
     """Send the lines of files to a Kafka topic.
 
@@ -165,18 +154,15 @@ def feed_verb(
     and waits until Kafka has acknowledged what was sent.
     """
     from worker.cli.feed import FeedOptions, feed_files
-    from worker.cli.screen import Screen
 
     stop = Event()
     stop_on_signals(stop.set)
-    settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
     options = FeedOptions(files=tuple(files or ()), synthetic=synthetic, topic=topic, rate=rate)
-    result = feed_files(settings, options, Screen(silent=as_json), stop)
-    if as_json:
-        print_json(result)
+    shared.show(feed_files(shared.settings(), options, shared.screen(), stop))
 
 
 @app.command("estimate")
+@takes_shared(kafka=False)
 def estimate_verb(
     files: Annotated[list[str], typer.Argument(help="Log files, `-` for standard input.", metavar="FILE")],
     *,
@@ -195,8 +181,7 @@ def estimate_verb(
         float | None, typer.Option(help="Speed of one GPU, as you measured it; default: GPUs are not counted.", min=1.0, metavar="N")
     ] = None,
     topic: Annotated[str | None, typer.Option(help="Topic whose settings hold; default: the first.", metavar="NAME")] = None,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
+    shared: Shared,
 ) -> None:
     """Predict what your log files will need.
 
@@ -206,9 +191,8 @@ def estimate_verb(
     Files with no more lines than the sample are read whole and counted; of standard input, the first lines are read.
     """
     from worker.cli.estimate import EstimateOptions, estimate_files
-    from worker.cli.estimate_screen import shown_estimate
+    from worker.cli.estimate_screen import shown_estimate, sizing_lines
     from worker.cli.estimate_sizing import parse_rate
-    from worker.cli.estimate_sizing_screen import sizing_lines
 
     options = EstimateOptions(
         files=tuple(files),
@@ -219,11 +203,12 @@ def estimate_verb(
         headroom=headroom,
         gpu_tokens_per_s=gpu_tokens_per_s,
     )
-    facts = estimate_files(settings_or_fail(config), options)
-    print_json(facts) if as_json else print_text("\n".join([shown_estimate(facts), *sizing_lines(facts, with_fleets=fleets)]))
+    facts = estimate_files(shared.settings(), options)
+    shared.print(facts, lambda facts: "\n".join([shown_estimate(facts), *sizing_lines(facts, with_fleets=fleets)]))
 
 
 @topics_app.command("init")
+@takes_shared()
 def topics_init_verb(
     *,
     partitions: Annotated[
@@ -232,21 +217,15 @@ def topics_init_verb(
     replication_factor: Annotated[
         int | None, typer.Option(help="Copies of each topic. Default: the broker's default.", min=1, metavar="N")
     ] = None,
-    bootstrap_servers: BootstrapOption = None,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
+    shared: Shared,
 ) -> None:
     """Create the topics that are missing.
 
     These are the log topics that have a name and the topics for queries, replies and dead letters. Existing topics are not changed.
     """
-    from worker.cli.screen import Screen
     from worker.cli.topics import init_topics
 
-    settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
-    result = init_topics(settings, Screen(silent=as_json), partitions=partitions, replication_factor=replication_factor)
-    if as_json:
-        print_json(result)
+    shared.show(init_topics(shared.settings(), shared.screen(), partitions=partitions, replication_factor=replication_factor))
 
 
 @config_app.command("check")
@@ -260,15 +239,16 @@ def config_check_verb(*, config: ConfigOption = None) -> None:
 
 
 @config_app.command("show")
-def config_show_verb(*, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+@takes_shared(kafka=False)
+def config_show_verb(*, shared: Shared) -> None:
     """Show all settings, with secrets hidden.
 
     The values in effect: file, environment and defaults combined. Printed as TOML that can be used as a settings file.
     """
     from worker.cli.toml import settings_as_toml, shown_settings
 
-    settings = settings_or_fail(config)
-    print_json(shown_settings(settings)) if as_json else print_text(settings_as_toml(settings))
+    settings = shared.settings()
+    shared.print(shown_settings(settings), lambda _document: settings_as_toml(settings))
 
 
 @app.command("version")
@@ -276,7 +256,7 @@ def version_verb(*, as_json: JsonOption = False) -> None:
     """Show the versions of vectail and its libraries."""
     from worker.cli.version import versions
 
-    print_json(versions()) if as_json else print_facts(versions())
+    print_json(versions()) if as_json else print_text(facts_text(versions()))
 
 
 def run_app(application: Callable[..., object] = app) -> int:

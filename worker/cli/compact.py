@@ -4,28 +4,22 @@ A running worker merges its own blocks, and those of the runs before it. This do
 `worker.indexing.compaction`. On a local folder the folder's lock says whether a worker runs; else Kafka says whether the group has members.
 """
 
-import threading
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from sinks.block import BlockPlace
 from sinks.milvus.lite import names_server
-from sinks.milvus.sink import MilvusSink
-from sinks.sink import BlockFilter, Sink, SinkBroken, SinkBusy, SinkMismatch
+from sinks.sink import BlockFilter, Sink
 from worker.audit.busy_retry import BusyRetry
-from worker.cli.exits import failure, user_error
 from worker.cli.offsets import open_positions
-from worker.cli.output import counted
+from worker.cli.opened_index import failures_in_one_line, opened_index
 from worker.cli.screen import Screen
-from worker.connections import vector_space
-from worker.embedding.loaded import model_of, space_of
-from worker.embedding.model.errors import ModelError
 from worker.groups.offsets import check_inactive
 from worker.indexing.compaction import Compactor
 from worker.runtime.logs import configure_logs
+from worker.runtime.wording import counted
 from worker.settings.settings import Settings
 
 
@@ -49,25 +43,16 @@ def compact_index(settings: Settings, screen: Screen, *, patience_s: float) -> d
     """Compact, and return what `--json` prints. Raises CommandFailed."""
     configure_logs(quiet=True)
     started_s = time.monotonic()
-    try:
+    with failures_in_one_line(settings, "the compaction stopped"):
         if names_server(settings.milvus.uri):
             with open_positions(settings.kafka) as positions:
                 check_inactive(settings.kafka.group, positions.state(settings.kafka.group))
-        with ExitStack() as opened:
-            space = vector_space(space_of(model_of(settings), settings.model.dims))
-            sink = MilvusSink(settings.milvus, space, consumer_group=settings.kafka.group, consistency="Strong", say=screen.warn)
-            opened.callback(sink.close)
-            busy_retry = BusyRetry(limit_s=patience_s, say=screen.warn, pause=threading.Event().wait, clock=time.monotonic)
-            busy_retry.call(lambda: sink.open(create=False))
+        with opened_index(settings, screen, patience_s=patience_s) as (sink, busy_retry):
             before = busy_retry.call(sink.counts).blocks
             with screen.progress() as show:
                 compactor = Compactor(sink, date_ms=sink.date_ms)
                 report = compact_partitions(sink, compactor, busy_retry, lambda now: show({"partitions": now.partitions}))
             after = busy_retry.call(sink.counts).blocks
-    except (SinkMismatch, ModelError) as error:
-        raise user_error(error) from error
-    except (SinkBusy, SinkBroken) as error:
-        raise failure(f"Milvus does not answer: {error}") from error
     return {
         "blocks_before": before,
         "blocks_after": after,
@@ -102,7 +87,7 @@ def compact_partitions(sink: Sink, compactor: Compactor, busy_retry: BusyRetry, 
     return report
 
 
-def show_compacted(screen: Screen, result: dict[str, Any]) -> None:
+def show_compacted(screen: Screen, result: Mapping[str, Any]) -> None:
     """Show what `compact_index` returned."""
     what = f"{counted(result['sources'], 'block')} merged into {result['merged']:,}, {counted(result['deleted'], 'inner block')} removed"
     screen.say(f"{what}: {result['blocks_before']:,} blocks before, {result['blocks_after']:,} now, in {result['seconds']:.1f} s.")

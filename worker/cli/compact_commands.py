@@ -5,19 +5,18 @@ from typing import Annotated
 import typer
 
 from worker.cli.exits import failure
-from worker.cli.options import TYPER_SETTINGS, BootstrapOption, ConfigOption, JsonOption, kafka_flags, settings_or_fail
-from worker.cli.output import counted, print_json
+from worker.cli.options import TYPER_SETTINGS, Shared, takes_shared
+from worker.runtime.wording import counted
 
 compact_app = typer.Typer(**TYPER_SETTINGS)
 
 
 @compact_app.command("compact")
+@takes_shared()
 def compact_verb(
     *,
     patience: Annotated[float, typer.Option(help="Seconds to wait for Milvus.", min=0.1, max=3600, metavar="N")] = 60.0,
-    bootstrap_servers: BootstrapOption = None,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
+    shared: Shared,
 ) -> None:
     """Merge small blocks of the index that stopped workers left.
 
@@ -28,10 +27,8 @@ def compact_verb(
     settings, the index).
     """
     from worker.cli.compact import compact_index, show_compacted
-    from worker.cli.screen import Screen
 
-    screen = Screen(silent=as_json)
-    result = compact_index(settings_or_fail(config, kafka_flags(bootstrap_servers)), screen, patience_s=patience)
-    print_json(result) if as_json else show_compacted(screen, result)
+    result = compact_index(shared.settings(), shared.screen(), patience_s=patience)
+    shared.show(result, show_compacted)
     if result["damaged"]:
         raise failure(f"{counted(result['damaged'], 'merge')} left out: a block cannot be read; `vectail verify --repair` writes it again")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from worker.cli.exits import failure, user_error
-from worker.cli.options import TYPER_SETTINGS, BootstrapOption, ConfigOption, JsonOption, kafka_flags, settings_or_fail
-from worker.cli.output import counted, print_json
+from worker.cli.options import TYPER_SETTINGS, Shared, takes_shared
+from worker.runtime.wording import counted
 
 if TYPE_CHECKING:
     from worker.audit.letter_filter import LetterFilter
@@ -22,6 +22,7 @@ _WHICH = "PARTITION/OFFSET of a letter, as `dlq ls` shows it, or TOPIC/PARTITION
 
 
 @dlq_app.command("ls")
+@takes_shared()
 def dlq_ls_verb(
     *,
     reason: ReasonOption = None,
@@ -30,9 +31,7 @@ def dlq_ls_verb(
     k: Annotated[int, typer.Option("-k", help="How many to show, newest first.", min=1, max=100_000, metavar="N")] = 20,
     replayed_too: Annotated[bool, typer.Option("--all", help="Include letters that were replayed.")] = False,
     patience: PatienceOption = 60.0,
-    bootstrap_servers: BootstrapOption = None,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
+    shared: Shared,
 ) -> None:
     """List the dead letters.
 
@@ -40,22 +39,20 @@ def dlq_ls_verb(
     """
     from worker.cli.dlq import list_letters
     from worker.cli.dlq_screen import show_list
-    from worker.cli.screen import Screen
 
     letter_filter = _letter_filter((), reason, since, topic, patience)
-    found = list_letters(settings_or_fail(config, kafka_flags(bootstrap_servers)).kafka, letter_filter, newest=k, replayed_too=replayed_too)
-    print_json(found) if as_json else show_list(Screen(), found)
+    found = list_letters(shared.settings().kafka, letter_filter, newest=k, replayed_too=replayed_too)
+    shared.show(found, show_list)
 
 
 @dlq_app.command("show")
+@takes_shared()
 def dlq_show_verb(
     which: Annotated[str, typer.Argument(help=_WHICH, metavar="WHICH")],
     *,
     raw: Annotated[bool, typer.Option("--raw", help="Write the record's value to standard output, byte for byte.")] = False,
     patience: PatienceOption = 60.0,
-    bootstrap_servers: BootstrapOption = None,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
+    shared: Shared,
 ) -> None:
     """Show everything about one dead letter.
 
@@ -63,22 +60,20 @@ def dlq_show_verb(
     """
     from worker.cli.dlq import find_letter, whole_letter
     from worker.cli.dlq_screen import show_letter
-    from worker.cli.screen import Screen
 
-    if raw and as_json:
+    if raw and shared.as_json:
         raise user_error("give --raw or --json, not both")
     letter_filter = _letter_filter((which,), None, "all", None, patience)
-    letter = find_letter(settings_or_fail(config, kafka_flags(bootstrap_servers)).kafka, letter_filter)
+    letter = find_letter(shared.settings().kafka, letter_filter)
     if raw:
         sys.stdout.buffer.write(letter.letter.value or b"")
         sys.stdout.buffer.flush()
-    elif as_json:
-        print_json(whole_letter(letter))
     else:
-        show_letter(Screen(), letter)
+        shared.show(whole_letter(letter), lambda screen, _document: show_letter(screen, letter))
 
 
 @dlq_app.command("replay")
+@takes_shared()
 def dlq_replay_verb(
     which: Annotated[list[str] | None, typer.Argument(help=f"{_WHICH}. Default: all.", metavar="[WHICH]...")] = None,
     *,
@@ -87,9 +82,7 @@ def dlq_replay_verb(
     topic: LetterTopicOption = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     patience: PatienceOption = 60.0,
-    bootstrap_servers: BootstrapOption = None,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
+    shared: Shared,
 ) -> None:
     """Index dead letters again, once their cause is fixed.
 
@@ -103,13 +96,10 @@ def dlq_replay_verb(
     """
     from worker.cli.dlq_replay import replay_letters
     from worker.cli.dlq_screen import show_replayed
-    from worker.cli.screen import Screen
 
     letter_filter = _letter_filter(tuple(which or ()), reason, since, topic, patience)
-    screen = Screen(silent=as_json)
-    settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
-    done = replay_letters(settings, letter_filter, screen, yes=yes, may_ask=not as_json)
-    print_json(done) if as_json else show_replayed(screen, done)
+    done = replay_letters(shared.settings(), letter_filter, shared.screen(), yes=yes, may_ask=not shared.as_json)
+    shared.show(done, show_replayed)
     if not done["changed"]:
         raise user_error("nothing was changed: --yes replays without asking")
     impossible = sum(done["not_replayable"].values()) if which else 0

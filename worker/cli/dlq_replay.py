@@ -4,33 +4,23 @@ Letters of topics that the settings do not read may belong to another index: the
 Opens the index as `vectail verify` does, and loads the engine only when a template is missing. Returns what `--json` prints.
 """
 
-import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cache
 from typing import Any
 
-from consumers.registry import RegistryAway, RegistryMisconfigured
-from producers.kafka import ProducerMisconfigured
-from sinks.milvus.sink import MilvusSink
-from sinks.sink import SinkBroken, SinkBusy, SinkMismatch, SinkRejected
-from worker.audit.busy_retry import BusyRetry
 from worker.audit.letter_filter import LetterFilter
 from worker.audit.letter_replay import open_replayer
 from worker.audit.replay import Replayed
-from worker.audit.replay_marks import ReplayMarkUndelivered
 from worker.audit.stored_dead_letters import StoredDeadLetter
 from worker.cli.dlq import letter_document, no_such_letter, open_reader
-from worker.cli.exits import failure, user_error
-from worker.cli.output import counted, is_confirmed
+from worker.cli.opened_index import failures_in_one_line, opened_index
+from worker.cli.output import is_confirmed
 from worker.cli.screen import Figures, Screen
-from worker.connections import vector_space
-from worker.embedding.guarded_engine import EngineFailed
-from worker.embedding.loaded import load_model, model_of, space_of
-from worker.embedding.model.errors import ModelError
+from worker.embedding.loaded import load_model
 from worker.runtime.logs import configure_logs
+from worker.runtime.wording import counted
 from worker.settings.settings import Settings
 from worker.settings.tables import KafkaTable
 
@@ -38,23 +28,8 @@ from worker.settings.tables import KafkaTable
 def replay_letters(settings: Settings, letter_filter: LetterFilter, screen: Screen, *, yes: bool, may_ask: bool) -> dict[str, Any]:
     """Replay the chosen letters, after asking unless `yes`. Raises CommandFailed."""
     configure_logs(quiet=True)
-    try:
-        with ExitStack() as opened:
-            return _replay(
-                settings,
-                letter_filter,
-                screen,
-                opened,
-                lambda number: yes or (may_ask and _is_wanted(number)),
-            )
-    except (SinkMismatch, ModelError, ProducerMisconfigured, RegistryMisconfigured) as error:
-        raise user_error(error) from error
-    except (SinkBusy, SinkBroken) as error:
-        raise failure(f"Milvus does not answer: {error}") from error
-    except RegistryAway as error:
-        raise failure(f"the schema registry does not answer: {error}") from error
-    except (SinkRejected, EngineFailed, ReplayMarkUndelivered) as error:
-        raise failure(f"the replay stopped: {error}") from error
+    with failures_in_one_line(settings, "the replay stopped"), ExitStack() as opened:
+        return _replay(settings, letter_filter, screen, opened, lambda number: yes or (may_ask and _is_wanted(number)))
 
 
 def _replay(
@@ -83,11 +58,7 @@ def _replay(
         return _document(kafka, Replayed(), already=states[True], others=others, changed=True)
     if not is_wanted(states[False]):
         return _document(kafka, Replayed(letters=states[False]), already=states[True], others=others, changed=False)
-    busy_retry = BusyRetry(limit_s=letter_filter.patience_s, say=screen.warn, pause=threading.Event().wait, clock=time.monotonic)
-    space = vector_space(space_of(model_of(settings), settings.model.dims))
-    sink = MilvusSink(settings.milvus, space, consumer_group=kafka.group, consistency="Strong", say=screen.warn)
-    opened.callback(sink.close)
-    busy_retry.call(lambda: sink.open(create=False))
+    sink, busy_retry = opened.enter_context(opened_index(settings, screen, patience_s=letter_filter.patience_s))
     with screen.progress() as show:
         replayer = open_replayer(
             settings,

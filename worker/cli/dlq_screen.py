@@ -7,13 +7,41 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from worker.audit.stored_dead_letters import StoredDeadLetter
-from worker.cli.output import counted
 from worker.cli.screen import Screen, shown_text, shown_times
+from worker.cli.tables import Column, facts
 from worker.runtime.logs import printable
+from worker.runtime.wording import counted
 
-_LONGEST_CELL = 80
 _MOST_PIECES = 20
 _MOST_LEFT = 20
+
+
+def _record(record: Mapping[str, Any]) -> str:
+    if record["offset"] is None:
+        return f"{record['topic']} (never a record)"
+    return f"{record['topic']}/{record['partition']}/{record['offset']}"
+
+
+def _state(one: Mapping[str, Any]) -> str:
+    state = "replayed: " if one["replayed"] else "replayed in part: " if one["partly_replayed"] else ""
+    return f"{state}{one['reason']}"
+
+
+_KINDS: Sequence[Column[Mapping[str, Any]]] = (
+    Column("letters", "letters"),
+    Column("topic", "topic"),
+    Column("first", lambda group: _time(group["first"])),
+    Column("last", lambda group: _time(group["last"])),
+    Column("reason", "reason"),
+)
+_LETTERS: Sequence[Column[Mapping[str, Any]]] = (
+    Column("which", lambda one: f"{one['partition']}/{one['offset']}"),
+    Column("time", lambda one: _time(one["time"])),
+    Column("record", lambda one: _record(one["record"])),
+    Column("pieces", lambda one: "all" if one["pieces"] is None else one["pieces"], is_right=True),
+    Column("bytes", "bytes"),
+    Column("reason", _state),
+)
 
 
 def show_list(screen: Screen, result: Mapping[str, Any]) -> None:
@@ -24,37 +52,24 @@ def show_list(screen: Screen, result: Mapping[str, Any]) -> None:
         return
     screen.say(f"{counted(result['letters'], 'dead letter')} in {result['topic']}{replayed}:")
     screen.say("")
-    groups: Sequence[Mapping[str, Any]] = result["kinds"]
-    times = _times([group[end] for group in groups for end in ("first", "last")])
-    rows = [
-        (f"{group['letters']:,}", group["reason"], group["topic"], times[2 * row], times[2 * row + 1]) for row, group in enumerate(groups)
-    ]
-    _table(screen, ("letters", "reason", "topic", "first", "last"), rows)
+    screen.rows(result["kinds"], _KINDS)
     screen.say("")
-    newest: Sequence[Mapping[str, Any]] = result["newest"]
-    times = _times([one["time"] for one in newest])
-    places = [
-        (f"{one['partition']}/{one['offset']}", when, _record(one["record"]), _pieces(one["pieces"]), f"{one['bytes']:,}", _state(one))
-        for one, when in zip(newest, times, strict=True)
-    ]
-    _table(screen, ("which", "time", "record", "pieces", "bytes", "reason"), places)
+    screen.rows(result["newest"], _LETTERS)
 
 
 def show_letter(screen: Screen, letter: StoredDeadLetter) -> None:
     """Show one letter in full."""
     own = letter.letter
-    when, record_when = _times([own.time_ms, letter.time_ms])
     record = {"topic": letter.topic, "partition": letter.partition, "offset": letter.offset}
     state = "yes" if letter.is_replayed else "in part" if letter.is_partly_replayed else letter.obstacle or "no"
-    facts = {
-        "dead letter": f"{own.partition}/{own.offset} of {own.topic}, {when}",
-        "record": f"{_record(record)}, {record_when}",
+    told = {
+        "dead letter": f"{own.partition}/{own.offset} of {own.topic}, {_time(own.time_ms)}",
+        "record": f"{_record(record)}, {_time(letter.time_ms)}",
         "stage": letter.stage,
         "reason": letter.reason,
         "replayed": state,
     }
-    for name, fact in facts.items():
-        screen.say(f"{name:<13}{visible(fact)}")
+    screen.lines(facts(told.items()))
     if not letter.is_whole:
         screen.say(f"{len(letter.pieces) or letter.unlisted_pieces:,} pieces were rejected:")
         for sub, chunk, reason in letter.pieces[:_MOST_PIECES]:
@@ -106,28 +121,6 @@ def visible(content: bytes | str) -> str:
     return printable(text)
 
 
-def _table(screen: Screen, titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    cells = [titles, *([visible(cell[:_LONGEST_CELL]) for cell in row] for row in rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(titles))]
-    for row in cells:
-        screen.say("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
-
-
-def _times(times_ms: Sequence[int]) -> list[str]:
-    day, times = shown_times(times_ms)
-    return [f"{day.removesuffix(' UTC')} {one}" for one in times] if day else times
-
-
-def _record(record: Mapping[str, Any]) -> str:
-    if record["offset"] is None:
-        return f"{visible(record['topic'])} (never a record)"
-    return f"{visible(record['topic'])}/{record['partition']}/{record['offset']}"
-
-
-def _pieces(number: int | None) -> str:
-    return "all" if number is None else f"{number:,}"
-
-
-def _state(one: Mapping[str, Any]) -> str:
-    state = "replayed: " if one["replayed"] else "replayed in part: " if one["partly_replayed"] else ""
-    return f"{state}{one['reason']}"
+def _time(time_ms: int) -> str:
+    day, (time,) = shown_times([time_ms])
+    return f"{day.removesuffix(' UTC')} {time}" if day else time

@@ -1,23 +1,22 @@
-"""`vectail doctor`: options and help; the work is in `doctor`."""
+"""`vectail doctor`: options and help; the work is in `worker.audit.doctor`."""
 
 from typing import Annotated
 
 import typer
 
 from worker.cli.exits import failure
-from worker.cli.options import TYPER_SETTINGS, BootstrapOption, ConfigOption, JsonOption, kafka_flags, settings_or_fail
-from worker.cli.output import counted, print_json
+from worker.cli.options import TYPER_SETTINGS, Shared, takes_shared
+from worker.runtime.wording import counted
 
 doctor_app = typer.Typer(**TYPER_SETTINGS)
 
 
 @doctor_app.command("doctor")
+@takes_shared()
 def doctor_verb(
     *,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only warnings and problems.")] = False,
-    bootstrap_servers: BootstrapOption = None,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
+    shared: Shared,
 ) -> None:
     """Say what is wrong with a set-up, and what to do about it.
 
@@ -26,15 +25,15 @@ def doctor_verb(
 
     Exit codes: 0 no problem, perhaps warnings; 1 a problem was found; 2 the settings must be changed first.
     """
-    from worker.cli.doctor import diagnose
+    from worker.audit.doctor import examine
+    from worker.audit.doctor_looks import looks_of_tool
     from worker.cli.doctor_screen import show_report
-    from worker.cli.screen import Screen
+    from worker.runtime.logs import configure_logs
 
-    report = diagnose(settings_or_fail(config, kafka_flags(bootstrap_servers)))
-    if as_json:
-        print_json(report.document())
-    else:
-        show_report(Screen(), report, with_ok=not quiet)
+    settings = shared.settings()
+    configure_logs(quiet=True)
+    report = examine(looks_of_tool(settings))
+    shared.show(report.document(), lambda screen, _document: show_report(screen, report, with_ok=not quiet))
     problems = sum(one.state == "problem" for one in report.checks)
     if problems:
         raise failure(counted(problems, "problem"))

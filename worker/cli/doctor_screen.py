@@ -3,10 +3,10 @@
 from itertools import groupby
 from typing import Final
 
-from worker.audit.doctor import Check, Report, State
-from worker.cli.output import counted
+from worker.audit.doctor import Finding, Report, State
 from worker.cli.screen import Screen
 from worker.runtime.logs import printable
+from worker.runtime.wording import counted
 
 _STYLES: Final[dict[State, str]] = {"ok": "green", "warning": "yellow", "problem": "bold red"}
 _NAME_WIDTH: Final = 22
@@ -30,7 +30,7 @@ def verdict(report: Report) -> str:
     return f"{' and '.join(wrong) or 'All is well'}: {counted(len(report.checks), 'check')} in {report.seconds:.1f} s."
 
 
-def _show_check(screen: Screen, one: Check) -> None:
+def _show_check(screen: Screen, one: Finding) -> None:
     screen.write(
         ("  ", ""), (f"{one.state:<{_STATE_WIDTH}}", _STYLES[one.state]), (f"{one.name:<{_NAME_WIDTH}}", ""), (printable(one.found), "")
     )

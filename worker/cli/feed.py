@@ -19,10 +19,10 @@ from producers.kafka import KafkaProducer, ProducerMisconfigured
 from producers.lines import FileUnreadable, TooLarge, check_files, read_lists
 from producers.log_feed import endless_lines
 from worker.cli.exits import failure, user_error
-from worker.cli.output import counted
 from worker.cli.screen import Figures, Screen
 from worker.runtime.process import vectail_version
 from worker.runtime.stage import Stage
+from worker.runtime.wording import counted
 from worker.settings.settings import Settings
 
 _REFRESH_S = 0.1

@@ -3,9 +3,7 @@
 A verb that is decorated with `takes_filters` gets them where its parameter `filters` stands, and their values as a query has them.
 """
 
-import inspect
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import Annotated, Any, Final
 
 import typer
@@ -13,6 +11,7 @@ import typer
 from worker.asking.filters import EXCLUDES, FILTERS, Of
 from worker.asking.moments import moment_ms, since_ms
 from worker.cli.exits import user_error
+from worker.cli.options import with_options
 
 Given = dict[str, Any]
 """Filters by name, as a query has them; those that are not given are left out."""
@@ -23,28 +22,12 @@ _HEX: Final = {"template": 32, "family": 16}
 
 def takes_filters(*, since: str | None = None, since_help: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a verb an option for each filter; `since` is what `--since` is by default."""
-
-    def decorate(verb: Callable[..., None]) -> Callable[..., None]:
-        @wraps(verb)
-        def called(**words: Any) -> None:  # noqa: ANN401 - as typer reads them
-            given = {name: words.pop(name) for name in ("since", "until", *FILTERS)}
-            verb(**words, filters=_read(given))
-
-        def option(name: str, annotation: object, default: str | None = None) -> inspect.Parameter:
-            return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-
-        ours = [
-            option("since", Annotated[str | None, typer.Option(help=since_help, metavar="WHEN")], since),
-            option("until", Annotated[str | None, typer.Option(help=_UNTIL, metavar="WHEN")]),
-            *(option(name, _annotation(name, of)) for name, of in FILTERS.items()),
-        ]
-        own = inspect.signature(verb).parameters.values()
-        parameters = [one for parameter in own for one in (ours if parameter.name == "filters" else [parameter])]
-        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        called.__annotations__ = {one.name: one.annotation for one in parameters}
-        return called
-
-    return decorate
+    options: dict[str, tuple[object, object]] = {
+        "since": (Annotated[str | None, typer.Option(help=since_help, metavar="WHEN")], since),
+        "until": (Annotated[str | None, typer.Option(help=_UNTIL, metavar="WHEN")], None),
+        **{name: (_annotation(name, of), None) for name, of in FILTERS.items()},
+    }
+    return lambda verb: with_options(verb, "filters", options, _read)
 
 
 def option_of(name: str) -> str:

@@ -7,15 +7,15 @@ from threading import Event
 from typing import Any
 
 from consumers.record import Partition
-from worker.audit.doctor_lag import beyond_end
 from worker.cli.exits import CommandFailed
 from worker.cli.offsets import open_positions
-from worker.cli.offsets_screen import live_lag, shown_state
-from worker.cli.output import counted, print_json
+from worker.cli.offsets_screen import lag_lines, shown_state
+from worker.cli.output import print_json
 from worker.cli.screen import Screen
 from worker.groups.kafka import ANSWER_S, KafkaPositions
 from worker.groups.lag import Lag, LagSnapshot, lag_by_partition, take_snapshot, total_lag
-from worker.groups.offsets import ConsumerGroup, consumer_group
+from worker.groups.offsets import ConsumerGroup, beyond_end, consumer_group
+from worker.runtime.wording import counted
 from worker.settings.settings import Settings
 from worker.settings.tables import KafkaTable
 
@@ -37,15 +37,12 @@ class LagOptions:
 def show_lag(settings: Settings, options: LagOptions, screen: Screen, stop: Event) -> None:
     """Look twice and show the difference; with `watch`, show look after look until `stop`. Raises CommandFailed."""
     kafka, group = settings.kafka, consumer_group(settings, queries=options.queries)
-    with live_lag(screen) as draw:
+    with screen.live_lines() as draw:
 
         def show(before: LagSnapshot | None, now: LagSnapshot) -> None:
             lags = lag_by_partition(before, now)
-            total = total_lag(lags)
-            if options.as_json:
-                print_json(lag_document(group.name, now, lags, total))
-            else:
-                draw(group.name, lags, total, remark_on(now))
+            document = lag_document(group.name, now, lags, total_lag(lags))
+            print_json(document) if options.as_json else draw(lag_lines(document, remark_on(now)))
 
         if options.watch:
             _watch(kafka, group, options, screen, show, stop)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from worker.cli.options import TYPER_SETTINGS, ConfigOption, JsonOption, settings_or_fail
+from worker.cli.options import TYPER_SETTINGS, JsonOption, Shared, takes_shared
 from worker.cli.output import print_json
 
 masks_app = typer.Typer(help="Show the masks, or what a change of masks does.", **TYPER_SETTINGS)
@@ -14,26 +14,20 @@ _SETS = "a settings file, `default` (the built-in masks), or `2` (those of versi
 
 
 @masks_app.command("list")
+@takes_shared(kafka=False)
 def masks_list_verb(
     *,
     topic: Annotated[str | None, typer.Option(help="The masks of this topic. Default: those of `[mask]`.", metavar="NAME")] = None,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
+    shared: Shared,
 ) -> None:
     """List the masks, and which of them are on.
 
     The built-in masks with what each takes out and an example, and your own.
     """
     from worker.cli.masks_list import list_masks
-
-    listed = list_masks(settings_or_fail(config), topic)
-    if as_json:
-        print_json(listed)
-        return
     from worker.cli.masks_screen import show_masks
-    from worker.cli.screen import Screen
 
-    show_masks(Screen(), listed)
+    shared.show(list_masks(shared.settings(), topic), show_masks)
 
 
 @masks_app.command("diff")

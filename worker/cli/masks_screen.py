@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from worker.cli.estimate_screen import shown_share
-from worker.cli.output import counted
-from worker.cli.screen import Screen, StyledText, TableColumn
+from worker.cli.screen import Screen
+from worker.cli.tables import Column, StyledText
 from worker.estimate.word_places import common_start
 from worker.runtime.logs import printable
+from worker.runtime.wording import counted, cut
 
 _SHOWN_PARTS = 5
 _LINES_WIDTH = 9
@@ -17,14 +18,19 @@ _READ = {"all": "all of them read", "sample": "a sample, spread over the files",
 def show_masks(screen: Screen, listed: Mapping[str, Any]) -> None:
     """Show what `list_masks` returned, in the order of application."""
     screen.say(f"Masks {listed['version']}, mode {listed['mode']}, in the order in which they are applied.")
-    columns = (TableColumn("mask", "cyan"), TableColumn(""), TableColumn("takes out", is_wide=True))
-    added = (_row(mask, f"your own: {printable(mask['pattern'])} → {printable(mask['replacement'])}", "") for mask in listed["added"])
-    built_in = (_row(mask, mask["removes"], f"\n{mask['example']} → {mask['becomes']}") for mask in listed["masks"])
-    screen.table(columns, [*added, *built_in])
+    own = [mask | {"removes": f"your own: {printable(mask['pattern'])} → {printable(mask['replacement'])}"} for mask in listed["added"]]
+    screen.rows([*own, *listed["masks"]], _MASKS)
 
 
-def _row(mask: Mapping[str, Any], removes: str, example: str) -> list[list[StyledText]]:
-    return [[(mask["name"], "" if mask["on"] else "dim")], [("on" if mask["on"] else "off", "")], [(removes, ""), (example, "dim")]]
+def _takes_out(mask: Mapping[str, Any]) -> list[StyledText]:
+    return [(mask["removes"], ""), (f"\n{mask['example']} → {mask['becomes']}" if "example" in mask else "", "dim")]
+
+
+_MASKS: Sequence[Column[Mapping[str, Any]]] = (
+    Column("mask", lambda mask: [(mask["name"], "" if mask["on"] else "dim")], "cyan"),
+    Column("", lambda mask: "on" if mask["on"] else "off"),
+    Column("takes out", _takes_out, is_wide=True),
+)
 
 
 def show_difference(screen: Screen, facts: Mapping[str, Any]) -> None:
@@ -54,8 +60,9 @@ def _show_groups(screen: Screen, title: str, found: Mapping[str, Any], word: str
         return
     screen.say("")
     screen.write((f"{title} ({counted(found['lines'], 'line')}).", "bold"))
+    room = screen.width - _LINES_WIDTH - 2
     for group in found["groups"]:
-        screen.write((f"{group['lines']:>{_LINES_WIDTH},}  ", "cyan"), (_cut(group["template"], screen.width - _LINES_WIDTH - 2), ""))
+        screen.write((f"{group['lines']:>{_LINES_WIDTH},}  ", "cyan"), (cut(printable(group["template"]), room), ""))
         for parts in _parts(group, word, screen.width):
             screen.write(*parts)
     rest = found["templates"] - len(found["groups"])
@@ -82,9 +89,4 @@ def _from_difference(templates: Sequence[str], room: int) -> list[str]:
     if max(map(len, texts)) > room and differs_at > room // 2:
         begin = texts[0].rfind(" ", 0, max(differs_at - room // 4, 0)) + 1
         texts = [f"…{text[begin:]}" if begin else text for text in texts]
-    return [_cut(text, room) for text in texts]
-
-
-def _cut(text: str, room: int) -> str:
-    shown = printable(text)
-    return shown if len(shown) <= room else f"{shown[: max(room - 1, 1)]}…"
+    return [cut(text, room) for text in texts]

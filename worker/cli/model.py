@@ -1,5 +1,6 @@
 """`vectail model prepare` and `show`: prepares the model if needed, and returns the facts about it."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ def model_facts(settings: Settings) -> dict[str, Any]:
         raise user_error(error) from error
 
 
-def shown_model(facts: dict[str, Any]) -> dict[str, str]:
+def shown_model(facts: Mapping[str, Any]) -> dict[str, str]:
     """Return the facts as text for a person, by name."""
     return {
         "name": facts["name"],

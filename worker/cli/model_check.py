@@ -4,7 +4,7 @@ Texts are the built-in sample, which is also compared at every start, and the us
 compared as it is and as the worker embeds it: masked, after the document prefix and after the query prefix.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -102,7 +102,7 @@ def check_model(settings: Settings, files: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def shown_check(facts: dict[str, Any]) -> dict[str, str]:
+def shown_check(facts: Mapping[str, Any]) -> dict[str, str]:
     """Return the facts as text for a person, by name."""
     shown = {"model": facts["model"], "tokenizer": facts["tokenizer"], "compared": "the built-in sample"}
     if facts["lines"]:

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from worker.cli.exits import failure
-from worker.cli.options import TYPER_SETTINGS, ConfigOption, Flags, JsonOption, settings_or_fail
-from worker.cli.output import print_facts, print_json
+from worker.cli.options import TYPER_SETTINGS, Flags, Shared, takes_shared
+from worker.cli.output import facts_text
 
 model_app = typer.Typer(help="Prepare the embedding model, show what it is, or check it.", **TYPER_SETTINGS)
 
@@ -15,40 +15,41 @@ CacheOption = Annotated[Path | None, typer.Option(metavar="DIR", help="Where pre
 
 
 @model_app.command("prepare")
+@takes_shared(kafka=False)
 def model_prepare_verb(
     folder: Annotated[
         Path | None, typer.Argument(help="Folder of a Hugging Face model. Default: all-MiniLM-L6-v2.", metavar="HF_DIR")
     ] = None,
     *,
     cache: CacheOption = None,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
+    shared: Shared,
 ) -> None:
     """Write the files that a model is loaded from.
 
     Needed once for each model; a worker that does not find them at its start writes them itself. Nothing is downloaded.
     """
-    _show_model(config, folder, cache, as_json=as_json)
+    _show_model(shared, folder, cache)
 
 
 @model_app.command("show")
-def model_show_verb(*, cache: CacheOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+@takes_shared(kafka=False)
+def model_show_verb(*, cache: CacheOption = None, shared: Shared) -> None:
     """Show the model that the settings name.
 
     Its size and limits, its embedding space, its files. A model that was never prepared is prepared first.
     """
-    _show_model(config, None, cache, as_json=as_json)
+    _show_model(shared, None, cache)
 
 
 @model_app.command("check")
+@takes_shared(kafka=False)
 def model_check_verb(
     *,
     sample: Annotated[
         list[str] | None, typer.Option(metavar="FILE", help="Also compare the lines of this file; `-` for standard input. May be repeated.")
     ] = None,
     cache: CacheOption = None,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
+    shared: Shared,
 ) -> None:
     """Prove that token ids and vectors are right.
 
@@ -59,17 +60,16 @@ def model_check_verb(
     """
     from worker.cli.model_check import check_model, shown_check, shown_difference
 
-    facts = check_model(settings_or_fail(config, _model_flags(None, cache)), sample or [])
-    print_json(facts) if as_json else print_facts(shown_check(facts))
+    facts = check_model(shared.settings(_model_flags(None, cache)), sample or [])
+    shared.print(facts, lambda facts: facts_text(shown_check(facts)))
     if not facts["equal"]:
         raise failure(shown_difference(facts["difference"]))
 
 
-def _show_model(config: Path | None, folder: Path | None, cache: Path | None, *, as_json: bool) -> None:
+def _show_model(shared: Shared, folder: Path | None, cache: Path | None) -> None:
     from worker.cli.model import model_facts, shown_model
 
-    facts = model_facts(settings_or_fail(config, _model_flags(folder, cache)))
-    print_json(facts) if as_json else print_facts(shown_model(facts))
+    shared.print(model_facts(shared.settings(_model_flags(folder, cache))), lambda facts: facts_text(shown_model(facts)))
 
 
 def _model_flags(folder: Path | None, cache: Path | None) -> Flags:

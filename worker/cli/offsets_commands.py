@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from worker.cli.exits import stop_on_signals, user_error
-from worker.cli.options import TYPER_SETTINGS, BootstrapOption, ConfigOption, JsonOption, kafka_flags, settings_or_fail
-from worker.cli.output import print_json
+from worker.cli.options import TYPER_SETTINGS, Shared, takes_shared
 
 positions_app = typer.Typer(**TYPER_SETTINGS)
 offsets_app = typer.Typer(help="Show or move the offsets at which the worker continues.", **TYPER_SETTINGS)
@@ -17,23 +16,19 @@ QueriesOption = Annotated[bool, typer.Option("--queries", help="The query group 
 
 
 @offsets_app.command("show")
-def offsets_show_verb(
-    *, queries: QueriesOption = False, bootstrap_servers: BootstrapOption = None, config: ConfigOption = None, as_json: JsonOption = False
-) -> None:
+@takes_shared()
+def offsets_show_verb(*, queries: QueriesOption = False, shared: Shared) -> None:
     """Show where the group stands in each partition.
 
     Its committed offset, the partition's first and end offset, the lag between them, and the members of the group.
     """
     from worker.cli.offsets import show_offsets
-    from worker.cli.screen import Screen
 
-    settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
-    shown = show_offsets(settings, Screen(silent=as_json), queries=queries)
-    if as_json:
-        print_json(shown)
+    shared.show(show_offsets(shared.settings(), shared.screen(), queries=queries))
 
 
 @offsets_app.command("reset")
+@takes_shared()
 def offsets_reset_verb(
     *,
     to: Annotated[str, typer.Option(help="earliest, latest, an offset, a span before now (90s, 15m, 1h, 7d), or a time.", metavar="WHERE")],
@@ -41,9 +36,7 @@ def offsets_reset_verb(
     partition: Annotated[int | None, typer.Option(help="Only in this partition.", min=0, metavar="N")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     queries: QueriesOption = False,
-    bootstrap_servers: BootstrapOption = None,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
+    shared: Shared,
 ) -> None:
     """Move the offsets at which the group continues.
 
@@ -52,27 +45,23 @@ def offsets_reset_verb(
     of the event's first record.
     """
     from worker.cli.offsets import ResetOptions, read_target, reset_offsets
-    from worker.cli.screen import Screen
 
     target = read_target(to, option="--to")
-    options = ResetOptions(target=target, topic=topic, partition=partition, yes=yes, may_ask=not as_json)
-    settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
-    done = reset_offsets(settings, options, Screen(silent=as_json), queries=queries)
-    if as_json:
-        print_json(done)
+    options = ResetOptions(target=target, topic=topic, partition=partition, yes=yes, may_ask=not shared.as_json)
+    done = reset_offsets(shared.settings(), options, shared.screen(), queries=queries)
+    shared.show(done)
     if not done["changed"]:
         raise user_error("nothing was changed: --yes makes the change without asking")
 
 
 @positions_app.command("lag")
+@takes_shared()
 def lag_verb(
     *,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Keep looking until Ctrl-C.")] = False,
     interval: Annotated[float, typer.Option(help="Seconds between two looks.", min=0.1, max=3600, metavar="S")] = 2.0,
     queries: QueriesOption = False,
-    bootstrap_servers: BootstrapOption = None,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
+    shared: Shared,
 ) -> None:
     """Show how far behind the worker is.
 
@@ -80,10 +69,8 @@ def lag_verb(
     long until the lag is zero. Needs no worker.
     """
     from worker.cli.lag import LagOptions, show_lag
-    from worker.cli.screen import Screen
 
     stop = Event()
     stop_on_signals(stop.set)
-    settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
-    options = LagOptions(watch=watch, interval_s=interval, queries=queries, as_json=as_json)
-    show_lag(settings, options, Screen(silent=as_json), stop)
+    options = LagOptions(watch=watch, interval_s=interval, queries=queries, as_json=shared.as_json)
+    show_lag(shared.settings(), options, shared.screen(), stop)

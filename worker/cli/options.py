@@ -1,5 +1,9 @@
 """Options that several verbs share, how their values are read, and the settings that result from file, environment and options."""
 
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,8 +11,10 @@ import typer
 from typer.core import TyperGroup
 
 from worker.cli.exits import user_error
+from worker.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
+    from worker.cli.screen import Screen
     from worker.settings.settings import Settings
 
 TYPER_SETTINGS: dict[str, Any] = {
@@ -38,6 +44,64 @@ _VERB_ORDER = (
     *("demo", "run", "peek", "feed", "search", "lag", "offsets", "dlq", "verify", "compact", "templates", "counts", "masks", "doctor"),
     *("estimate", "mcp", "topics", "config", "model", "version"),
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """The options that nearly every verb has."""
+
+    config: Path | None
+    bootstrap_servers: str | None = None
+    as_json: bool
+
+    def settings(self, flags: Flags | None = None) -> "Settings":
+        """Load the settings. Raises CommandFailed."""
+        return settings_or_fail(self.config, (flags or {}) | kafka_flags(self.bootstrap_servers))
+
+    def screen(self) -> "Screen":
+        """Return a screen, which is silent with `--json`."""
+        from worker.cli.screen import Screen
+
+        return Screen(silent=self.as_json)
+
+    def show(self, document: Mapping[str, Any], show: Callable[["Screen", Mapping[str, Any]], object] | None = None) -> None:
+        """Print a document with `--json`; else show it on a screen, unless the verb did so itself."""
+        if self.as_json:
+            print_json(document)
+        elif show is not None:
+            show(self.screen(), document)
+
+    def print(self, document: Mapping[str, Any], text_of: Callable[[Mapping[str, Any]], str]) -> None:
+        """Print a document with `--json`, else its text."""
+        print_json(document) if self.as_json else print_text(text_of(document))
+
+
+def takes_shared(*, kafka: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a verb the shared options in place of its parameter `shared`; `kafka`: with `--bootstrap-servers`."""
+    options: dict[str, tuple[object, object]] = {"bootstrap_servers": (BootstrapOption, None)} if kafka else {}
+    options |= {"config": (ConfigOption, None), "as_json": (JsonOption, False)}
+    return lambda verb: with_options(verb, "shared", options, lambda given: Shared(**given))
+
+
+def with_options(
+    verb: Callable[..., None], name: str, options: Mapping[str, tuple[object, object]], read: Callable[[dict[str, Any]], object]
+) -> Callable[..., None]:
+    """Return the verb with options (annotation and default, by name) in place of one parameter, which gets what `read` makes of them."""
+
+    @wraps(verb)
+    def called(**words: Any) -> None:  # noqa: ANN401 - as typer reads them
+        given = {option: words.pop(option) for option in options}
+        verb(**words, **{name: read(given)})
+
+    ours = [
+        inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for option, (annotation, default) in options.items()
+    ]
+    own = inspect.signature(verb).parameters.values()
+    parameters = [one for parameter in own for one in (ours if parameter.name == name else [parameter])]
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {one.name: one.annotation for one in parameters}
+    return called
 
 
 class OrderedVerbs(TyperGroup):

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 import typer
 
+from worker.cli import tables
 from worker.runtime.logs import printable_lines
 
 
@@ -26,10 +27,9 @@ def json_text(document: object, *, ensure_ascii: bool) -> str:
     return text if text.isprintable() else "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in text)
 
 
-def print_facts(facts: Mapping[str, str]) -> None:
-    """Print one name and value per line, the values aligned."""
-    width = max(len(name) for name in facts) + 2
-    print_text("\n".join(f"{name:<{width}}{value}" for name, value in facts.items()))
+def facts_text(facts: Mapping[str, str]) -> str:
+    """Return one name and value per line, the values aligned."""
+    return "\n".join(tables.plain(tables.facts(facts.items())))
 
 
 def print_text(text: str) -> None:
@@ -50,8 +50,3 @@ def is_confirmed(question: str) -> bool:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     return typer.confirm(printable_lines(question), default=False)
-
-
-def counted(number: int, word: str) -> str:
-    """Return a number with its noun: `1 line`, `2,000 lines`."""
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

@@ -5,13 +5,13 @@ from typing import Annotated
 import typer
 
 from consumers.decode.rules import Format
-from worker.cli.options import TYPER_SETTINGS, BootstrapOption, ConfigOption, JsonOption, kafka_flags, settings_or_fail
-from worker.cli.output import print_json
+from worker.cli.options import TYPER_SETTINGS, Shared, takes_shared
 
 peek_app = typer.Typer(**TYPER_SETTINGS)
 
 
 @peek_app.command("peek")
+@takes_shared()
 def peek_verb(
     source: Annotated[str, typer.Argument(help="A topic, a log file, or `-` for standard input.", metavar="TOPIC|FILE")],
     *,
@@ -20,9 +20,7 @@ def peek_verb(
     topic: Annotated[
         str | None, typer.Option(help="Of a file: the topic whose settings hold. Default: the first of the settings.", metavar="NAME")
     ] = None,
-    bootstrap_servers: BootstrapOption = None,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
+    shared: Shared,
 ) -> None:
     """See how records are decoded, before you index them.
 
@@ -30,13 +28,8 @@ def peek_verb(
     uncertain. Of a topic the newest records are read, of a file the first lines. Nothing is indexed, nothing is committed.
     """
     from worker.cli.peek import PeekOptions, peek
-
-    settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
-    told = peek(settings, PeekOptions(source=source, number=number, topic=topic, form=form))
-    if as_json:
-        print_json(told)
-        return
     from worker.cli.peek_screen import show_peek
-    from worker.cli.screen import Screen
 
-    show_peek(Screen(), told)
+    settings = shared.settings()
+    told = peek(settings, PeekOptions(source=source, number=number, topic=topic, form=form))
+    shared.show(told, show_peek)

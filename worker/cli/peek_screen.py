@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from textwrap import wrap
 from typing import Any
 
-from worker.cli.output import counted
-from worker.cli.screen import Screen, StyledText, shown_text
+from worker.cli.screen import Screen, shown_text
+from worker.cli.tables import StyledText
 from worker.runtime.logs import printable
+from worker.runtime.wording import counted, cut
 
 _LABEL_WIDTH = 12
 _SAID_BY = {"record": "", "line": " (from the line)", "kafka": " (Kafka's: the record names none)"}
@@ -52,14 +53,14 @@ def _shown_entry(entry: Mapping[str, Any], width: int) -> Iterator[Sequence[Styl
     yield _labelled("level", f"{printable(entry['level']) or '-'}    service  {printable(entry['service']) or '-'}")
     if entry["fields"]:
         named = (f"{name}={value}" for name, value in json.loads(entry["fields"]).items())
-        yield _labelled("fields", _cut(printable(" ".join(named)), room))
-    yield _labelled("text", _cut(shown_text(entry["text"]), room))
+        yield _labelled("fields", cut(printable(" ".join(named)), room))
+    yield _labelled("text", cut(shown_text(entry["text"]), room))
     if entry["trace"]:
-        yield _labelled("trace", _cut(shown_text(entry["trace"].lstrip("\n")), room))
+        yield _labelled("trace", cut(shown_text(entry["trace"].lstrip("\n")), room))
     if entry["dropped_by"] is not None:
         yield _labelled("dropped", f"by the rule {entry['dropped_by']}", "yellow")
     for chunk in entry["chunks"]:
-        yield _labelled("template", f"{_cut(shown_text(chunk['template']), room - 14)}  {counted(chunk['tokens'], 'token')}", "cyan")
+        yield _labelled("template", f"{cut(shown_text(chunk['template']), room - 14)}  {counted(chunk['tokens'], 'token')}", "cyan")
     for note in entry["notes"]:
         yield from _noted(note, width)
 
@@ -78,10 +79,6 @@ def _shown_time(time_ms: int) -> str:
         return datetime.fromtimestamp(time_ms / 1000, UTC).isoformat(sep=" ", timespec="milliseconds").replace("+00:00", "Z")
     except (OverflowError, ValueError, OSError):
         return str(time_ms)
-
-
-def _cut(text: str, room: int) -> str:
-    return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
 def _totals(summary: Mapping[str, Any], masks: str) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 Colours and live figures on a terminal, plain lines elsewhere; with `--json` the screen is silent and the caller prints one object.
 Warnings go to standard error, so they are seen either way. Whatever it is given, a terminal shows it and interprets nothing. The modules
-named `…_screen.py` decide what the tables hold; only this module knows rich.
+named `…_screen.py` say which columns there are; only this module knows rich.
 """
 
 import sys
@@ -18,6 +18,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from worker.cli import tables
+from worker.cli.tables import Cell, Column, Row, StyledText, shown
 from worker.runtime.logs import printable, printable_lines
 
 _PLAIN_EVERY_S = 5.0
@@ -26,9 +28,6 @@ _MOST_TEXT_LINES = 6
 
 Figures = Mapping[str, int]
 """Counts, each under the word that is shown for it."""
-StyledText = tuple[str, str]
-"""Some text, and rich's name of its style; empty for none."""
-Cell = Sequence[StyledText]
 
 
 class TableColumn(NamedTuple):
@@ -71,22 +70,29 @@ class Screen:
 
     def table(self, columns: Sequence[TableColumn], rows: Iterable[Sequence[Cell]]) -> None:
         """Write a table as wide as the console."""
-        self._console.print(_table(columns, rows, is_full_width=True))
+        self._console.print(_table(columns, rows))
 
-    def narrow_table(self, columns: Sequence[TableColumn], rows: Iterable[Sequence[Cell]]) -> None:
-        """Write a table as wide as its cells."""
-        self._console.print(_table(columns, rows, is_full_width=False))
+    def rows(self, rows: Sequence[Row], columns: Sequence[Column[Row]]) -> None:
+        """Write a table: as wide as the console if one column is wide, else as wide as its cells."""
+        if not any(column.is_wide for column in columns):
+            self.lines(tables.table(rows, columns))
+            return
+        cells = [[tables.cell(column.of(row)) for column in columns] for row in rows]
+        self.table([TableColumn(shown(one.title), one.style, is_right=one.is_right, is_wide=one.is_wide) for one in columns], cells)
+
+    def lines(self, lines: Iterable[Sequence[StyledText]]) -> None:
+        """Write styled lines."""
+        for line in lines:
+            self.write(*line)
 
     @contextmanager
-    def live_table(self) -> Iterator[Callable[[Sequence[TableColumn], Iterable[Sequence[Cell]], str], None]]:
-        """Yield a callable that shows a narrow table and a line below it: in place on a terminal, else one after the other."""
+    def live_lines(self) -> Iterator[Callable[[Sequence[Sequence[StyledText]]], None]]:
+        """Yield a callable that shows lines: in place on a terminal, else one look after the other."""
         if not self.is_terminal or self._console.is_dumb_terminal:
-            yield lambda columns, rows, line: self._console.print(Group(_table(columns, rows, is_full_width=False), _text_of([(line, "")])))
+            yield self.lines
             return
         with Live(console=self._console, auto_refresh=False) as live:
-            yield lambda columns, rows, line: live.update(
-                Group(_table(columns, rows, is_full_width=False), _text_of([(line, "")])), refresh=True
-            )
+            yield lambda lines: live.update(Group(*map(_text_of, lines)), refresh=True)
 
     def say_always(self, line: str) -> None:
         """Write one line that the user needs; to standard error if the screen is silent."""
@@ -148,9 +154,8 @@ def _text_of(parts: Sequence[StyledText]) -> Text:
     return Text.assemble(*((printable_lines(text), style) for text, style in parts))
 
 
-def _table(columns: Sequence[TableColumn], rows: Iterable[Sequence[Cell]], *, is_full_width: bool) -> Table:
-    padding = (0, 1 if is_full_width else 2, 0, 0)
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=padding, expand=is_full_width)
+def _table(columns: Sequence[TableColumn], rows: Iterable[Sequence[Cell]]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), expand=True)
     for column in columns:
         table.add_column(
             _text_of([(column.title, "")]),

@@ -6,9 +6,7 @@ import typer
 
 from worker.cli.exits import user_error
 from worker.cli.filter_options import Given, as_text, takes_filters
-from worker.cli.options import TYPER_SETTINGS, BootstrapOption, ConfigOption, JsonOption, kafka_flags, settings_or_fail
-from worker.cli.output import print_json
-from worker.cli.suggest_commands import SuggestOption, print_suggestions
+from worker.cli.options import TYPER_SETTINGS, Shared, takes_shared
 
 search_app = typer.Typer(**TYPER_SETTINGS)
 
@@ -31,10 +29,18 @@ NeighboursOption = Annotated[
     int | None,
     typer.Option("--context", "-C", help="With --around: how many records before and after it. Default: 5.", min=0, max=500, metavar="N"),
 ]
+SuggestOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Instead: print masks that would merge templates of this file (`-`: standard input) or topic. Needs no index and no worker.",
+        metavar="FILE|TOPIC",
+    ),
+]
 
 
 @search_app.command("search")
 @takes_filters(since_help="Only lines of the last 90s, 15m, 1h, 7d, or since a time.")
+@takes_shared()
 def search_verb(
     text: Annotated[list[str] | None, typer.Argument(help="What to look for, in your own words.", metavar="TEXT")] = None,
     *,
@@ -54,9 +60,7 @@ def search_verb(
     around: AroundOption = None,
     neighbours: NeighboursOption = None,
     timeout: TimeoutOption = 15.0,
-    bootstrap_servers: BootstrapOption = None,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
+    shared: Shared,
 ) -> None:
     """Ask a running worker which lines fit a question.
 
@@ -65,7 +69,6 @@ def search_verb(
     hit, as `grep -C` does. --template or --family without TEXT shows the newest lines.
     """
     from worker.cli.question import around_of, checked, checked_text
-    from worker.cli.screen import Screen
     from worker.cli.search import ask_once
     from worker.cli.search_screen import show_answer
 
@@ -73,15 +76,13 @@ def search_verb(
     limits = {"k": k, "per_template": per_template, "per_family": per_family, "expand": expand}
     place = around_of(around, neighbours)
     request = checked(text=words, mode=mode, as_=form, **limits, filters=filters, around=place)
-    answer = ask_once(settings_or_fail(config, kafka_flags(bootstrap_servers)).kafka, request, timeout_s=timeout)
-    if as_json:
-        print_json(answer)
-    else:
-        show_answer(Screen(), request, answer)
+    answer = ask_once(shared.settings().kafka, request, timeout_s=timeout)
+    shared.show(answer, lambda screen, answer: show_answer(screen, request, answer))
 
 
 @search_app.command("templates")
 @takes_filters(since="1h", since_help=_SINCE_COUNTED)
+@takes_shared()
 def templates_verb(
     *,
     like: Annotated[
@@ -95,9 +96,7 @@ def templates_verb(
         bool, typer.Option("--direct", help="Read the index on a Milvus server directly; needs no worker and no Kafka.")
     ] = False,
     suggest: SuggestOption = None,
-    bootstrap_servers: BootstrapOption = None,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
+    shared: Shared,
 ) -> None:
     """List the families of templates, most frequent first.
 
@@ -107,26 +106,23 @@ def templates_verb(
     if suggest is not None:
         if like is not None or expand or direct or filters.keys() - {"since_ms"}:
             raise user_error("--suggest reads a file or a topic, not the index: leave out --like, --expand, --direct and the filters")
-        print_suggestions(settings_or_fail(config, kafka_flags(bootstrap_servers)), suggest, top=k, as_json=as_json)
+        _print_suggestions(shared, suggest, top=k)
         return
     from worker.cli.question import checked, checked_text
-    from worker.cli.screen import Screen
     from worker.cli.search import ask_once
     from worker.cli.search_screen import show_templates
     from worker.cli.templates import read_directly
 
     text = None if like is None else checked_text(like)
     request = checked(text=text, mode=text and "dense", as_="templates", k=k, expand=expand, filters=filters)
-    settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
+    settings = shared.settings()
     answer = read_directly(settings, request, timeout) if direct else ask_once(settings.kafka, request, timeout_s=timeout)
-    if as_json:
-        print_json(answer)
-    else:
-        show_templates(Screen(), answer)
+    shared.show(answer, show_templates)
 
 
 @search_app.command("counts")
 @takes_filters(since="1h", since_help=_SINCE_COUNTED)
+@takes_shared()
 def counts_verb(
     text: Annotated[
         list[str] | None, typer.Argument(help="Count the templates that fit this best. Default: all lines.", metavar="TEXT")
@@ -146,9 +142,7 @@ def counts_verb(
     mode: ModeOption = None,
     filters: Given,
     timeout: TimeoutOption = 60.0,
-    bootstrap_servers: BootstrapOption = None,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
+    shared: Shared,
 ) -> None:
     """Count lines by time, family, service, level and more.
 
@@ -157,14 +151,18 @@ def counts_verb(
     """
     from worker.cli.counts_screen import show_counts
     from worker.cli.question import checked, checked_text
-    from worker.cli.screen import Screen
     from worker.cli.search import ask_once
 
     words = checked_text(" ".join(text)) if text else None
     groups = [as_text(one) for one in by or ()]
     request = checked(text=words, as_="counts", by=groups, buckets=buckets, top=top, mode=mode, filters=filters)
-    answer = ask_once(settings_or_fail(config, kafka_flags(bootstrap_servers)).kafka, request, timeout_s=timeout)
-    if as_json:
-        print_json(answer)
-    else:
-        show_counts(Screen(), answer)
+    answer = ask_once(shared.settings().kafka, request, timeout_s=timeout)
+    shared.show(answer, show_counts)
+
+
+def _print_suggestions(shared: Shared, source: str, *, top: int) -> None:
+    """Print at most `top` suggested masks for a file or a topic. Raises CommandFailed."""
+    from worker.cli.suggest_masks import SuggestOptions, suggest_masks
+    from worker.cli.suggest_screen import shown_suggestions
+
+    shared.print(suggest_masks(shared.settings(), SuggestOptions(source=source, top=top)), shown_suggestions)

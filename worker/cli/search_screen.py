@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 from consumers.decode.kept_fields import WELL_KNOWN
 from worker.asking.places import RecordPlace
-from worker.cli.output import counted
 from worker.cli.question import advice_of
-from worker.cli.screen import Screen, StyledText, TableColumn, shown_text, shown_times
+from worker.cli.screen import Screen, TableColumn, shown_text, shown_times
+from worker.cli.tables import StyledText
 from worker.querying.words import terms_of, words_of
 from worker.runtime.logs import printable
+from worker.runtime.wording import counted
 
 _LINE_SHARE = 0.55
 """The least share of the width that lines get; with less left, the details of a hit are shown below its line, not beside it."""

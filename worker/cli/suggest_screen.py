@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from textwrap import wrap
 from typing import Any
 
-from worker.cli.output import counted
 from worker.cli.toml import basic_string
 from worker.runtime.logs import printable
+from worker.runtime.wording import counted, cut
 
 _WIDTH = 100
 _LONGEST_WORD = 60
@@ -52,14 +52,14 @@ def _head(facts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _table(one: Mapping[str, Any], table: str) -> Iterator[str]:
-    examples = ", ".join(_clipped(word) for word in one["examples"])
+    examples = ", ".join(cut(printable(word), _LONGEST_WORD) for word in one["examples"])
     rest = one["words"] - len(one["examples"])
     more = f" and {rest:,} more" if rest > 0 else ""
     yield ""
     yield from _comment(
         f"{counted(one['templates'], 'template')} become {one['templates_after']:,} ({counted(one['lines'], 'line')}): {examples}{more}"
     )
-    yield f"# {_clipped(one['template'], _WIDTH)}"
+    yield f"# {cut(printable(one['template']), _WIDTH)}"
     yield f"[[{table}.add]]"
     for name in ("name", "pattern", "replacement"):
         yield f"{name} = {toml_string(one[name])}"
@@ -68,8 +68,3 @@ def _table(one: Mapping[str, Any], table: str) -> Iterator[str]:
 def _comment(sentence: str) -> Iterator[str]:
     for line in wrap(sentence, _WIDTH, break_long_words=False, break_on_hyphens=False):
         yield f"# {line}"
-
-
-def _clipped(text: str, most: int = _LONGEST_WORD) -> str:
-    shown = printable(text)
-    return shown if len(shown) <= most else f"{shown[: most - 1]}…"

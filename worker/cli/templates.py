@@ -10,12 +10,11 @@ from typing import Any
 from sinks.milvus.lite import names_server
 from sinks.milvus.sink import MilvusSink
 from sinks.reading.reader import BlockReader
-from sinks.sink import SinkBroken, SinkBusy, SinkMismatch
 from worker.asking.question import Query
-from worker.cli.exits import failure, user_error
+from worker.cli.exits import user_error
+from worker.cli.opened_index import failures_in_one_line
 from worker.connections import vector_space
 from worker.embedding.loaded import load_model, model_of, space_of
-from worker.embedding.model.errors import ModelError
 from worker.embedding.model.space import EmbeddingSpace
 from worker.embedding.model.vectors import Vector
 from worker.querying.families import TemplateGroups
@@ -35,6 +34,11 @@ def read_directly(settings: Settings, request: Mapping[str, Any], timeout_s: flo
         raise user_error(f"--direct: {settings.milvus.uri} is a folder, which only its worker can read; leave --direct out")
     configure_logs(quiet=True)
     query = Query.model_validate(request)
+    with failures_in_one_line(settings, "the templates cannot be read"):
+        return _read(settings, query, started_s, timeout_s)
+
+
+def _read(settings: Settings, query: Query, started_s: float, timeout_s: float) -> dict[str, Any]:
     space, vector = _space_and_vector(settings, query.text)
     sink = MilvusSink(settings.milvus, vector_space(space), consumer_group=settings.kafka.group)
 
@@ -46,25 +50,18 @@ def read_directly(settings: Settings, request: Mapping[str, Any], timeout_s: flo
         index = Index(sink, BlockReader(sink), TemplateIndex(sink, time.monotonic, TemplateGroups(settings.template)))
         answer = answer_templates(index, PreparedQuery(query, vector), is_over)
         return {"text": query.text, **answer, "seconds": round(time.monotonic() - started_s, 4)}
-    except SinkMismatch as error:
-        raise user_error(error) from error
-    except (SinkBusy, SinkBroken) as error:
-        raise failure(f"Milvus does not answer: {error}") from error
     finally:
         sink.close()
 
 
 def _space_and_vector(settings: Settings, like: str | None) -> tuple[EmbeddingSpace, Vector | None]:
     """Return the embedding space of the index, and the vector of `like`; without `like` no engine is loaded."""
+    if like is None:
+        return space_of(model_of(settings), settings.model.dims), None
+    model = load_model(settings)
+    encoder = new_query_encoder(settings, model)
     try:
-        if like is None:
-            return space_of(model_of(settings), settings.model.dims), None
-        model = load_model(settings)
-        encoder = new_query_encoder(settings, model)
-        try:
-            return model.space, model.engine.embed([encoder.encode(encoder.treat([like])[0]).ids])[0]
-        finally:
-            encoder.tokenizer.close()
-            model.engine.close()
-    except ModelError as error:
-        raise user_error(error) from error
+        return model.space, model.engine.embed([encoder.encode(encoder.treat([like])[0]).ids])[0]
+    finally:
+        encoder.tokenizer.close()
+        model.engine.close()

@@ -6,7 +6,6 @@ templates. The committed offsets are read before the dead letters: every committ
 """
 
 import math
-import threading
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, closing
@@ -14,33 +13,25 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from consumers.groupless.reader import GrouplessReader, OffsetRange, RangeUnreadable
-from consumers.kafka.settings import SourceMisconfigured
+from consumers.groupless.reader import GrouplessReader, OffsetRange
 from consumers.record import Partition, Record
-from consumers.registry import RegistryAway, RegistryMisconfigured
-from consumers.source import KafkaRefused
-from producers.kafka import ProducerMisconfigured
 from sinks.block import BlockPlace
-from sinks.milvus.sink import MilvusSink
-from sinks.sink import Sink, SinkBroken, SinkBusy, SinkMismatch, SinkRejected
+from sinks.sink import Sink
 from worker.audit.busy_retry import BusyRetry
 from worker.audit.compare import FINDING_KINDS, WindowComparer
 from worker.audit.dead_letter_index import DeadLetterIndex
 from worker.audit.dead_letter_producer import DeadLetterProducer
-from worker.audit.dead_letter_writer import DeadLetterUndelivered, DeadLetterWriter
+from worker.audit.dead_letter_writer import DeadLetterWriter
 from worker.audit.entry_writer import EntryWriter, wall_ms
 from worker.audit.expected import open_expected_lines
 from worker.audit.repair import Repairer
 from worker.audit.stored_dead_letters import DeadLetters
 from worker.audit.verify import OffsetWindow, ReadBounds, Verifier, VerifyReport
 from worker.audit.window_repair import WindowRepairer
-from worker.cli.exits import failure, user_error
 from worker.cli.offsets import open_positions
+from worker.cli.opened_index import failures_in_one_line, opened_index
 from worker.cli.screen import Figures, Screen
-from worker.connections import vector_space
-from worker.embedding.guarded_engine import EngineFailed
-from worker.embedding.loaded import load_model, model_of, space_of
-from worker.embedding.model.errors import ModelError
+from worker.embedding.loaded import load_model
 from worker.groups.kafka import KafkaPositions
 from worker.groups.offsets import Target, existing_topics
 from worker.runtime.logs import configure_logs
@@ -76,28 +67,13 @@ def verify_topics(settings: Settings, options: VerifyOptions, screen: Screen) ->
     """Verify, repair if asked to, and return what `--json` prints. Raises CommandFailed."""
     configure_logs(quiet=True)
     started_s = time.monotonic()
-    try:
-        with ExitStack() as opened:
-            ranges, report = _verify(settings, options, screen, opened)
-    except (SinkMismatch, ModelError, SourceMisconfigured, ProducerMisconfigured, RegistryMisconfigured, KafkaRefused) as error:
-        raise user_error(error) from error
-    except RangeUnreadable as error:
-        raise failure(f"kafka at {settings.kafka.bootstrap_servers}: {error}") from error
-    except (SinkBusy, SinkBroken) as error:
-        raise failure(f"Milvus does not answer: {error}") from error
-    except RegistryAway as error:
-        raise failure(f"the schema registry does not answer: {error}") from error
-    except (SinkRejected, EngineFailed, DeadLetterUndelivered) as error:
-        raise failure(f"the repair stopped: {error}") from error
+    with failures_in_one_line(settings, "the repair stopped"), ExitStack() as opened:
+        ranges, report = _verify(settings, options, screen, opened)
     return _document(ranges, report, seconds=time.monotonic() - started_s)
 
 
 def _verify(settings: Settings, options: VerifyOptions, screen: Screen, opened: ExitStack) -> tuple[list[_Range], VerifyReport]:
-    busy_retry = BusyRetry(limit_s=options.patience_s, say=screen.warn, pause=threading.Event().wait, clock=time.monotonic)
-    space = vector_space(space_of(model_of(settings), settings.model.dims))
-    sink = MilvusSink(settings.milvus, space, consumer_group=settings.kafka.group, consistency="Strong", say=screen.warn)
-    opened.callback(sink.close)
-    busy_retry.call(lambda: sink.open(create=False))
+    sink, busy_retry = opened.enter_context(opened_index(settings, screen, patience_s=options.patience_s))
     expected_lines = open_expected_lines(settings)
     opened.callback(expected_lines.close)
     kafka = settings.kafka

@@ -1,15 +1,12 @@
 """`vectail verify`: options and help; the work is in `verify`."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from worker.cli.exits import failure, user_error
-from worker.cli.options import TYPER_SETTINGS, BootstrapOption, ConfigOption, JsonOption, kafka_flags, settings_or_fail
-from worker.cli.output import counted, print_json
-
-if TYPE_CHECKING:
-    from worker.settings.settings import Settings
+from worker.cli.options import TYPER_SETTINGS, Shared, takes_shared
+from worker.runtime.wording import counted
 
 verify_app = typer.Typer(**TYPER_SETTINGS)
 
@@ -17,6 +14,7 @@ _WHERE = "earliest, latest, a TIME (2026-01-31T12:00, or 90s, 15m, 1h, 7d ago), 
 
 
 @verify_app.command("verify")
+@takes_shared()
 def verify_verb(
     *,
     topic: Annotated[
@@ -39,9 +37,7 @@ def verify_verb(
     sample: Annotated[int, typer.Option(help="With --vectors: at most this many templates.", min=1, max=1_000_000, metavar="N")] = 200,
     patience: Annotated[float, typer.Option(help="Seconds to wait for Kafka, and for Milvus.", min=0.1, max=3600, metavar="N")] = 60.0,
     look_again: Annotated[float, typer.Option(hidden=True, min=0.0)] = 20.0,
-    bootstrap_servers: BootstrapOption = None,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
+    shared: Shared,
 ) -> None:
     """Check that every record is accounted for.
 
@@ -54,14 +50,13 @@ def verify_verb(
     from time import time
 
     from worker.cli.offsets import read_target
-    from worker.cli.screen import Screen
     from worker.cli.verify import VerifyOptions, verify_topics
     from worker.cli.verify_screen import show_verified
 
     if vectors:
         if topic or begin != "earliest" or to is not None:
             raise user_error("--vectors looks at the index alone: leave out --topic, --from and --to")
-        _verify_vectors(settings_or_fail(config, kafka_flags(bootstrap_servers)), sample, repair, patience, as_json)
+        _verify_vectors(shared, sample, repair, patience)
         return
     options = VerifyOptions(
         topics=tuple(topic or ()),
@@ -72,27 +67,18 @@ def verify_verb(
         look_again_s=look_again,
         now_ms=round(time() * 1000),
     )
-    screen = Screen(silent=as_json)
-    result = verify_topics(settings_or_fail(config, kafka_flags(bootstrap_servers)), options, screen)
-    if as_json:
-        print_json(result)
-    else:
-        show_verified(screen, result)
+    result = verify_topics(shared.settings(), options, shared.screen())
+    shared.show(result, show_verified)
     if not result["complete"]:
         advice = "; --repair could not repair that" if repair else "; --repair repairs what it can"
         raise failure(f"{counted(sum(result['left'].values()), 'problem')}{advice}")
 
 
-def _verify_vectors(settings: "Settings", sample: int, repair: bool, patience_s: float, as_json: bool) -> None:
-    from worker.cli.screen import Screen
+def _verify_vectors(shared: Shared, sample: int, repair: bool, patience_s: float) -> None:
     from worker.cli.verify_vectors import show_vectors, verify_vectors
 
-    screen = Screen(silent=as_json)
-    result = verify_vectors(settings, number=sample, repair=repair, patience_s=patience_s, screen=screen)
-    if as_json:
-        print_json(result)
-    else:
-        show_vectors(screen, result)
+    result = verify_vectors(shared.settings(), number=sample, repair=repair, patience_s=patience_s, screen=shared.screen())
+    shared.show(result, show_vectors)
     if not result["complete"]:
         advice = "; --repair could not repair that" if repair else "; --repair writes the model's"
         raise failure(f"{counted(result['left'], 'vector')} not as the model gives it{advice}")

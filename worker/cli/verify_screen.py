@@ -5,8 +5,8 @@ from typing import Any
 
 from worker.audit.compare import FINDING_KINDS
 from worker.cli.estimate_screen import shown_share
-from worker.cli.output import counted
 from worker.cli.screen import Screen, shown_text
+from worker.runtime.wording import counted
 
 SHOWN = 10
 """Findings shown of each kind."""

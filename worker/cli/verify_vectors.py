@@ -1,24 +1,17 @@
 """`vectail verify --vectors`: embeds a sample of the stored templates again and compares. `--json` prints what `verify_vectors` returns."""
 
-import threading
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
-from sinks.milvus.sink import MilvusSink
-from sinks.sink import SinkBroken, SinkBusy, SinkMismatch, SinkRejected
-from worker.audit.busy_retry import BusyRetry
 from worker.audit.embedder import TemplateEmbedder
-from worker.audit.vectors import VectorAuditor, VectorReport
-from worker.cli.exits import failure, user_error
-from worker.cli.output import counted
+from worker.audit.vectors import VectorAuditor
+from worker.cli.opened_index import failures_in_one_line, opened_index
 from worker.cli.screen import Screen, shown_text
-from worker.connections import vector_space
-from worker.embedding.guarded_engine import EngineFailed
-from worker.embedding.loaded import load_model, model_of, space_of
-from worker.embedding.model.errors import ModelError
+from worker.embedding.loaded import load_model
 from worker.runtime.logs import configure_logs
+from worker.runtime.wording import counted
 from worker.settings.settings import Settings
 
 SHOWN = 10
@@ -28,15 +21,11 @@ def verify_vectors(settings: Settings, *, number: int, repair: bool, patience_s:
     """Compare at most `number` stored vectors with the model's. Raises CommandFailed."""
     configure_logs(quiet=True)
     started_s = time.monotonic()
-    try:
-        with ExitStack() as opened:
-            report = _verify(settings, number, repair, patience_s, screen, opened)
-    except (SinkMismatch, ModelError) as error:
-        raise user_error(error) from error
-    except (SinkBusy, SinkBroken) as error:
-        raise failure(f"Milvus does not answer: {error}") from error
-    except (SinkRejected, EngineFailed) as error:
-        raise failure(f"the vectors cannot be compared: {error}") from error
+    with failures_in_one_line(settings, "the vectors cannot be compared"), ExitStack() as opened:
+        sink, busy_retry = opened.enter_context(opened_index(settings, screen, patience_s=patience_s))
+        embedder = TemplateEmbedder(load_model(settings), busy_retry)
+        opened.callback(embedder.close)
+        report = VectorAuditor(sink=sink, busy_retry=busy_retry, embedder=embedder).compare_sample(number, repair=repair)
     return {
         "complete": not report.left,
         "templates": report.templates,
@@ -45,17 +34,6 @@ def verify_vectors(settings: Settings, *, number: int, repair: bool, patience_s:
         "findings": [one._asdict() for one in report.wrong],
         "seconds": round(time.monotonic() - started_s, 3),
     }
-
-
-def _verify(settings: Settings, number: int, repair: bool, patience_s: float, screen: Screen, opened: ExitStack) -> VectorReport:
-    busy_retry = BusyRetry(limit_s=patience_s, say=screen.warn, pause=threading.Event().wait, clock=time.monotonic)
-    space = vector_space(space_of(model_of(settings), settings.model.dims))
-    sink = MilvusSink(settings.milvus, space, consumer_group=settings.kafka.group, consistency="Strong", say=screen.warn)
-    opened.callback(sink.close)
-    busy_retry.call(lambda: sink.open(create=False))
-    embedder = TemplateEmbedder(load_model(settings), busy_retry)
-    opened.callback(embedder.close)
-    return VectorAuditor(sink=sink, busy_retry=busy_retry, embedder=embedder).compare_sample(number, repair=repair)
 
 
 def show_vectors(screen: Screen, result: Mapping[str, Any]) -> None:

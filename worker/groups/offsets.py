@@ -3,9 +3,9 @@
 `vectail offsets`, `vectail run --from` and `vectail lag` use it. Everything but `read_positions` and `plan_moves` is pure.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from consumers.kafka.resume_point import StartPolicy
 from consumers.kafka.subscription import Subscription
@@ -13,6 +13,8 @@ from consumers.record import Partition
 from consumers.source import KafkaRefused
 from worker.groups.kafka import GroupActive, GroupState, KafkaPositions
 from worker.settings.settings import Settings
+
+_MOST_NAMED: Final = 5
 
 
 class ConsumerGroup(NamedTuple):
@@ -72,6 +74,18 @@ class GroupPosition:
     def is_beyond_end(self) -> bool:
         """Whether the group has committed past the end: the topic was truncated or created again."""
         return self.committed is not None and self.committed > self.end_offset
+
+
+def place_of(one: GroupPosition) -> str:
+    """Return a partition's name: `logs/0`."""
+    return f"{one.partition.topic}/{one.partition.partition}"
+
+
+def beyond_end(positions: Iterable[GroupPosition]) -> str:
+    """Return in words where a group has committed past the end, which its lag does not show; empty if nowhere."""
+    beyond = [place_of(one) for one in positions if one.is_beyond_end]
+    more = f" and {len(beyond) - _MOST_NAMED} more" if len(beyond) > _MOST_NAMED else ""
+    return f"has committed past the end of {', '.join(beyond[:_MOST_NAMED])}{more}: the topic was created again or cut" if beyond else ""
 
 
 class Target(NamedTuple):

@@ -15,8 +15,8 @@ from tests.services.ports import free_port
 from tests.services.redis import LocalRedis, local_redis
 from tests.worker.cli.conftest import NewScreen, RunHere
 from tests.worker.cli.console import EndedVerb, in_one_line
-from worker.audit.doctor import CHECKS, Check, Report
-from worker.audit.doctor_looks import space_from
+from worker.audit.doctor import Finding, Report
+from worker.audit.doctor_looks import NAMES, space_from
 from worker.cli.doctor_screen import show_report
 from worker.settings.settings import load_settings
 
@@ -63,8 +63,8 @@ def test_without_a_problem_the_exit_code_is_0_and_warnings_say_what_to_do(config
     assert ("kafka", "group") in states(found, "warning")  # no worker runs
     assert all(one["what_to_do"] for one in found.values() if one["state"] != "ok")
     assert (ended.exit_code, ended.err) == (0, "")
-    assert {group for group, _ in found} == set(CHECKS) - {"registry"}
-    assert len(found) == sum(map(len, CHECKS.values())) - 1
+    assert {group for group, _ in found} == set(NAMES) - {"registry"}
+    assert len(found) == sum(map(len, NAMES.values())) - 1
 
 
 def test_what_is_away_is_named_as_on_readyz_and_hides_nothing_else(config: Path, redis: LocalRedis, run_here: RunHere) -> None:
@@ -77,7 +77,7 @@ def test_what_is_away_is_named_as_on_readyz_and_hides_nothing_else(config: Path,
     ended = run_here("doctor", "-c", str(config), "--json")
     found = read(ended)
     assert states(found, "problem") == {("kafka", "kafka"), ("redis", "redis"), ("registry", "registry")}
-    assert {name for group, name in found if group == "milvus"} == set(CHECKS["milvus"])
+    assert {name for group, name in found if group == "milvus"} == set(NAMES["milvus"])
     assert found["model", "engine"]["state"] == "ok"
     assert ended.exit_code == 1
     assert in_one_line(ended) == "3 problems"
@@ -101,8 +101,8 @@ def test_a_person_reads_what_was_found_and_below_it_what_to_do(config: Path, red
 
 def test_what_was_found_is_shown_as_one_line_whatever_it_holds(new_screen: NewScreen) -> None:
     screen, written = new_screen(60)
-    hostile = Check("kafka", "topics", "problem", "a [red]name[/red]\x1b[2J with\na line end " + "x" * 80, "rename it")
-    show_report(screen, Report([hostile, Check("redis", "redis", "ok", "it answers")], 1.25, 0))
+    hostile = Finding("kafka", "topics", "problem", "a [red]name[/red]\x1b[2J with\na line end " + "x" * 80, "rename it")
+    show_report(screen, Report([hostile, Finding("redis", "redis", "ok", "it answers")], 1.25, 0))
     assert written.getvalue().splitlines() == [
         "kafka",
         f"  problem  topics                a [red]name[/red]\\x1b[2J with\\na line end {'x' * 80}",
@@ -115,5 +115,5 @@ def test_what_was_found_is_shown_as_one_line_whatever_it_holds(new_screen: NewSc
 
 def test_when_all_is_well_it_says_so(new_screen: NewScreen) -> None:
     screen, written = new_screen(60)
-    show_report(screen, Report([Check("redis", "redis", "ok", "it answers")], 0.5, 0), with_ok=False)
+    show_report(screen, Report([Finding("redis", "redis", "ok", "it answers")], 0.5, 0), with_ok=False)
     assert written.getvalue() == "All is well: 1 check in 0.5 s.\n"

@@ -7,7 +7,7 @@ import pytest
 
 from consumers.text.mask import MASKS, MASKS_VERSION, Masker
 from tests.worker.cli.conftest import NewScreen, RunHere
-from worker.cli.masks_examples import EXAMPLES
+from worker.cli.masks_list import EXAMPLES
 from worker.cli.masks_screen import show_difference, show_masks
 
 LINES = (

@@ -11,8 +11,9 @@ import pytest
 from rich.console import Console
 
 from tests.worker.cli.conftest import NewScreen, RunHere
-from worker.cli.output import is_confirmed, print_facts, print_json, print_text
+from worker.cli.output import facts_text, is_confirmed, print_json, print_text
 from worker.cli.screen import Screen, TableColumn
+from worker.cli.tables import Column
 from worker.cli.toml import toml_of
 
 CLI = Path(__file__).parents[3] / "worker" / "cli"
@@ -37,13 +38,13 @@ def write_table(screen: Screen) -> None:
     screen.table([TableColumn(HOSTILE), TableColumn("", is_wide=True)], [[[("a", "")], [(HOSTILE, "red"), ("\n", ""), (HOSTILE, "")]]])
 
 
-def write_narrow(screen: Screen) -> None:
-    screen.narrow_table([TableColumn(HOSTILE)], [[[(HOSTILE, "dim")]]])
+def write_rows(screen: Screen) -> None:
+    screen.rows([{"a": HOSTILE}], [Column(HOSTILE, "a")])
 
 
 def write_live(screen: Screen) -> None:
-    with screen.live_table() as show:
-        show([TableColumn(HOSTILE)], [[[(HOSTILE, "")]]], HOSTILE)
+    with screen.live_lines() as show:
+        show([[(HOSTILE, "")]])
 
 
 @pytest.mark.parametrize(
@@ -53,10 +54,10 @@ def write_live(screen: Screen) -> None:
         lambda screen: screen.write(("a ", "bold"), (HOSTILE, "red")),
         lambda screen: screen.say_always(HOSTILE),
         write_table,
-        write_narrow,
+        write_rows,
         write_live,
     ],
-    ids=["say", "write", "say_always", "table", "narrow_table", "live_table"],
+    ids=["say", "write", "say_always", "table", "rows", "live_lines"],
 )
 def test_a_screen_escapes_whatever_it_is_given(new_screen: NewScreen, write: Callable[[Screen], None]) -> None:
     screen, written = new_screen(200)
@@ -80,7 +81,9 @@ def test_a_warning_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("print_it", [print_text, lambda text: print_facts({text: text, "b": text})], ids=["print_text", "print_facts"])
+@pytest.mark.parametrize(
+    "print_it", [print_text, lambda text: print_text(facts_text({text: text, "b": text}))], ids=["print_text", "facts_text"]
+)
 def test_plain_text_is_escaped(capsys: pytest.CaptureFixture[str], print_it: Callable[[str], None]) -> None:
     print_it(HOSTILE)
     assert is_harmless(capsys.readouterr().out)

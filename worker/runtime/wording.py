@@ -1,4 +1,6 @@
-"""Figures as the doctor's lines show them."""
+"""Figures in words, as the verbs and the doctor show them."""
+
+from collections.abc import Iterable
 
 _KIB = 1024
 _CENTISECOND_S = 0.01
@@ -32,9 +34,9 @@ def rate_of(per_s: float) -> str:
     return f"{per_s:.2g}" if per_s < 10 else f"{per_s:,.0f}"  # noqa: PLR2004
 
 
-def listed(names: object, most: int = 5) -> str:
+def listed(names: Iterable[str], most: int = 5) -> str:
     """Return names with commas between them, and how many more there are."""
-    known = [str(name) for name in names] if not isinstance(names, str) else [names]  # type: ignore[attr-defined]
+    known = list(names)
     more = len(known) - most
     return ", ".join(known[:most]) + (f" and {more} more" if more > 0 else "")
 
@@ -42,3 +44,8 @@ def listed(names: object, most: int = 5) -> str:
 def counted(number: int, word: str) -> str:
     """Return a number with its noun: `1 line`, `2,000 lines`."""
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+
+
+def cut(text: str, room: int) -> str:
+    """Return a text of at most `room` characters, with `…` in place of what does not fit."""
+    return text if len(text) <= room else f"{text[: max(room - 1, 1)]}…"

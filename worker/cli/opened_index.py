@@ -1,0 +1,63 @@
+"""The index as tools open it, and how what fails there ends a verb: for `verify`, `compact`, `dlq replay` and `templates --direct`."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from consumers.groupless.reader import RangeUnreadable
+from consumers.kafka.settings import SourceMisconfigured
+from consumers.registry import RegistryAway, RegistryMisconfigured
+from consumers.source import KafkaRefused
+from producers.kafka import ProducerMisconfigured
+from sinks.milvus.sink import MilvusSink
+from sinks.sink import SinkBroken, SinkBusy, SinkMismatch, SinkRejected
+from worker.audit.busy_retry import BusyRetry
+from worker.audit.dead_letter_writer import DeadLetterUndelivered
+from worker.audit.replay_marks import ReplayMarkUndelivered
+from worker.cli.exits import failure, user_error
+from worker.cli.screen import Screen
+from worker.connections import vector_space
+from worker.embedding.guarded_engine import EngineFailed
+from worker.embedding.loaded import model_of, space_of
+from worker.embedding.model.errors import ModelError
+from worker.settings.settings import Settings
+
+
+class OpenedIndex(NamedTuple):
+    """An index that is open, read with consistency Strong."""
+
+    sink: MilvusSink
+    busy_retry: BusyRetry
+    """Waits for a busy server as long as the user has patience."""
+
+
+@contextmanager
+def opened_index(settings: Settings, screen: Screen, *, patience_s: float) -> Iterator[OpenedIndex]:
+    """Open the existing index of the settings' model. Raises ModelError, SinkMismatch, SinkBusy and SinkBroken."""
+    busy_retry = BusyRetry(limit_s=patience_s, say=screen.warn, pause=threading.Event().wait, clock=time.monotonic)
+    space = vector_space(space_of(model_of(settings), settings.model.dims))
+    sink = MilvusSink(settings.milvus, space, consumer_group=settings.kafka.group, consistency="Strong", say=screen.warn)
+    try:
+        busy_retry.call(lambda: sink.open(create=False))
+        yield OpenedIndex(sink, busy_retry)
+    finally:
+        sink.close()
+
+
+@contextmanager
+def failures_in_one_line(settings: Settings, stopped: str) -> Iterator[None]:
+    """Turn what fails inside the block into CommandFailed; `stopped` says what a refusal of the sink or the engine stopped."""
+    try:
+        yield
+    except (SinkMismatch, ModelError, SourceMisconfigured, ProducerMisconfigured, RegistryMisconfigured, KafkaRefused) as error:
+        raise user_error(error) from error
+    except RangeUnreadable as error:
+        raise failure(f"kafka at {settings.kafka.bootstrap_servers}: {error}") from error
+    except (SinkBusy, SinkBroken) as error:
+        raise failure(f"Milvus does not answer: {error}") from error
+    except RegistryAway as error:
+        raise failure(f"the schema registry does not answer: {error}") from error
+    except (SinkRejected, EngineFailed, DeadLetterUndelivered, ReplayMarkUndelivered) as error:
+        raise failure(f"{stopped}: {error}") from error
