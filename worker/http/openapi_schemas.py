@@ -66,11 +66,12 @@ _LINE: Mapping[str, Schema] = {
 }
 _OF_SOME_LINES: Final = ("fields", "sampled")
 _ANSWERED: Mapping[str, Schema] = {
+    "widened": {"type": "boolean", "description": "true where all time was searched, not the window"},
     "complete": {"type": "boolean", "description": "false when a bound or the deadline cut it short"},
     "mode": _one_of("dense", "words", "hybrid"),
     "seconds": {"type": "object", "additionalProperties": _NUMBER},
 }
-_OF_SOME_ANSWERS: Final = ("mode",)
+_OF_SOME_ANSWERS: Final = ("mode", "widened")
 _HIT: Schema = _object(
     (*_OF_SOME_LINES, "score", "name", "family", "family_templates", "family_lines", "family_first", "family_last"),
     **_LINE,
@@ -97,6 +98,7 @@ _COUNTED: Schema = {
     "additionalProperties": _TEXT,
     "description": "what it is counted by, under its name: a field as `field:NAME`",
 }
+_COUNTS: Mapping[str, Schema] = {"counts": _list(_COUNTED), "by": _list(_TEXT), "bucket_ms": {"type": "integer", "minimum": 1}}
 _CHANGE: Schema = _object(
     ("name", "template"),
     change=_one_of("new", "gone", "up", "down"),
@@ -115,11 +117,11 @@ _QUERIES: Mapping[str, Schema] = {
     "Line": _object(_OF_SOME_LINES, **_LINE),
     "Hits": _object(_OF_SOME_ANSWERS, hits=_list(_HIT), **_ANSWERED),
     "Templates": _object(_OF_SOME_ANSWERS, templates=_list(_FAMILY), **_ANSWERED),
-    "Counts": _object(
-        (*_OF_SOME_ANSWERS, "bucket_ms"), counts=_list(_COUNTED), by=_list(_TEXT), bucket_ms={"type": "integer", "minimum": 1}, **_ANSWERED
-    ),
+    "Counts": _object((*_OF_SOME_ANSWERS, "bucket_ms"), **_COUNTS, **_ANSWERED),
+    "SeveralCounts": _object(_OF_SOME_ANSWERS, groups=_list(_object(("bucket_ms",), **_COUNTS, complete=_FLAG)), **_ANSWERED),
+    "Counted": {"anyOf": [ref("Counts"), ref("SeveralCounts")]},
     "Changes": _object(_OF_SOME_ANSWERS, compare=_list(_CHANGE), totals=_object(lines=_COUNT, before=_COUNT), **_ANSWERED),
-    "Searched": {"anyOf": [ref(name) for name in ("Hits", "Templates", "Counts", "Changes", "Exported", "Tailed")]},
+    "Searched": {"anyOf": [ref(name) for name in ("Hits", "Templates", "Counts", "SeveralCounts", "Changes", "Exported", "Tailed")]},
     "Exported": _object(_OF_SOME_ANSWERS, lines=_list(ref("Line")), until_ms=_MS, end_ms=_MS, next=_or_null(_QUERY), **_ANSWERED),
     "Tailed": _object(_OF_SOME_ANSWERS, lines=_list(ref("Line")), cursor=_TEXT, dropped=_COUNT, **_ANSWERED),
     "ExportEnd": _object(

@@ -215,7 +215,13 @@ class Answer:
             return self._clock() >= stop_s or ready.requester.is_gone()
 
         sought = PreparedQuery(ready.query, ready.vector, ready.is_exact, query.near)
-        document = self._answers[form_of(ready.query).name](sought, deadline_passed, stop_s)
+        answer = self._answers[form_of(ready.query).name]
+        if ready.query.widen and ready.is_exact and ready.query.mode is None:
+            document = answer(_of_all_time(sought), deadline_passed, stop_s) | {"widened": True}
+        else:
+            document = answer(sought, deadline_passed, stop_s)
+            if ready.query.widen and not document.get("hits", document.get("templates")):
+                document = answer(_of_all_time(sought), deadline_passed, stop_s) | {"widened": True}
         return document if ready.query.text is None else document | {"mode": mode_of(sought)}
 
     def _give_up(self, query: _OpenQuery) -> None:
@@ -232,6 +238,11 @@ class Answer:
     def _reply(self, requester: Requester, reply: QueryReply) -> None:
         self.tally.outcomes[reply.code] += 1
         requester.reply(reply, deadline_s=requester.deadline_s)
+
+
+def _of_all_time(sought: PreparedQuery) -> PreparedQuery:
+    filters = sought.query.filters.model_copy(update={"since_ms": None, "until_ms": None})
+    return sought._replace(query=sought.query.model_copy(update={"filters": filters}))
 
 
 def _is_heavy(ready: ReadyQuery) -> bool:

@@ -12,6 +12,8 @@ from sinks.line import Line
 
 MOST_REPLY_BYTES = 900_000
 """Below Kafka's default limit for a record (1 MB)."""
+_ENVELOPE_BYTES = 1_000
+"""Of an answer of several counts, around them."""
 
 
 def bounded_json(document: dict[str, Any]) -> bytes:
@@ -19,10 +21,21 @@ def bounded_json(document: dict[str, Any]) -> bytes:
     value = json_bytes(document)
     if len(value) <= MOST_REPLY_BYTES:
         return value
+    if "groups" in document:
+        share = (MOST_REPLY_BYTES - _ENVELOPE_BYTES) // len(document["groups"])
+        return json_bytes(document | {"groups": [_cut(group, share) for group in document["groups"]], "complete": False})
+    return json_bytes(_cut(document, MOST_REPLY_BYTES))
+
+
+def _cut(document: dict[str, Any], most_bytes: int) -> dict[str, Any]:
+    """Return a document with as much of its list as fits."""
+    size = len(json_bytes(document))
+    if size <= most_bytes:
+        return document
     key = next(name for name in ("hits", "templates", "counts", "compare", "lines") if name in document)
     sizes = np.cumsum([len(json_bytes(one)) + 2 for one in document[key]])
-    room = MOST_REPLY_BYTES - (len(value) - int(sizes[-1]))
-    return json_bytes(document | {key: document[key][: int(np.searchsorted(sizes, room, side="right"))], "complete": False})
+    room = most_bytes - (size - int(sizes[-1]))
+    return document | {key: document[key][: int(np.searchsorted(sizes, room, side="right"))], "complete": False}
 
 
 def json_bytes(document: dict[str, Any]) -> bytes:

@@ -39,7 +39,7 @@ def _shown_hit(hit: Hit) -> dict[str, Any]:
 LINES = Form(
     "lines",
     _open,
-    takes=("per_template", "per_family"),
+    takes=("per_template", "per_family", "widen"),
     check=_check,
     head_start_s=4.0,
     path="/api/search",

@@ -137,7 +137,7 @@ def answer_templates(index: Index, sought: PreparedQuery, deadline_passed: OutOf
 TEMPLATES = Form(
     "templates",
     _open,
-    takes=("expand",),
+    takes=("expand", "widen"),
     path="/api/templates",
     schema="Templates",
     summary="Kinds of log line, the most frequent or those nearest to a text",

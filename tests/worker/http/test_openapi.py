@@ -131,6 +131,8 @@ def test_every_error_that_the_app_gives_is_named_for_its_path(serve: Serve) -> N
 QUERIES: list[tuple[Mapping[str, Any], bool]] = [
     ({"text": "disk", "k": 3, "filters": {"fields": {"pod": "web-1", "status": [502, 503], "ok": True}}}, True),
     ({"as": "counts", "by": ["time", "field:pod"], "buckets": 24}, True),
+    ({"as": "counts", "by": [["time", "level"], ["service"]], "facets": True}, True),
+    ({"as": "counts", "by": [["time", "level", "topic"]]}, False),
     ({"around": {"topic": "logs", "partition": 0, "offset": 1}}, True),
     ({"as": "counts", "by": ["field"], "filters": {"not_service": ["a"], "not_fields": {"pod": "web-1", "status": [502, 503]}}}, True),
     ({"text": "disk", "filters": {"not_family": ["0123456789abcdef"], "not_template": ["0123456789abcdef" * 2]}}, True),

@@ -10,7 +10,7 @@ import { sparkBars } from "./spark.js";
 
 /**
  * @returns {{node: HTMLElement, show: (answer: any, context: any, isMore: boolean) => void, redraw: () => void, families: () => string[],
- *   setSparks: (answer: any, range: any) => void, setLevels: (answer: any) => void, fieldNames: () => string[], move: (step: number) => void,
+ *   setCounts: (groups: any[], range: any) => void, fieldNames: () => string[], move: (step: number) => void,
  *   current: () => HitRow | null, wait: (isNew: boolean) => void, closeAll: () => boolean, clear: () => void}}
  */
 export function results() {
@@ -39,6 +39,12 @@ export function results() {
     shown = [...rows.values()];
     clear(list, shown.map((row) => row.node));
     if (place >= 0) (shown.find((row) => row.node.contains(focused)) ? /** @type {HTMLElement} */ (focused) : shown[Math.min(place, shown.length - 1)]?.button)?.focus();
+  }
+
+  /** @param {any[]} groups counts by time and family; perhaps counts by family and level @param {any} range */
+  function setCounts([overTime, byLevel], range) {
+    setSparks(overTime, range);
+    if (byLevel) setLevels(byLevel);
   }
 
   /** @param {any} answer counts by time and family @param {any} range */
@@ -81,7 +87,7 @@ export function results() {
   }
 
   return {
-    node: list, show, redraw, setSparks, setLevels, move,
+    node: list, show, redraw, setCounts, move,
     families: () => [...new Set(shown.filter((row) => !row.hit.isLine).map((row) => row.hit.family).filter(Boolean))].slice(0, 100),
     fieldNames: () => fieldNamesOf([...rows.values()].map((row) => row.hit.line)),
     current: () => shown.find((row) => row.node.contains(document.activeElement)) ?? null,
