@@ -17,10 +17,10 @@ from tests.worker.http.serving import PATH, Serving, receive
 from worker.asking.documents import PageText
 from worker.asking.filters import Filters
 from worker.asking.question import Query
-from worker.http.api import Answers, RequestRules, routes_of
-from worker.http.mcp_endpoint import McpSources
+from worker.http.api import RequestRules, routes_of
 from worker.http.pending_queries import PendingQueries
 from worker.http.streams import StreamRules
+from worker.http.worker_view import WorkerView
 from worker.settings.settings import Settings
 
 NOW_MS = 1_700_000_000_000
@@ -37,7 +37,7 @@ ANSWERS: dict[str, Any] = {
     "documents": {path: lambda _given, found=found: found for path, found in DOCUMENTS.items()},
     "actions": {"/api/dead-letters/replay": lambda _given: REPLAYED},
     "pages": dict.fromkeys(PAGES, lambda _accept: HEALTHY),
-    "mcp": McpSources(settings=Settings()),
+    "settings": Settings(),
 }
 HEADING = re.compile(r"^## `(.+)`$", re.MULTILINE)
 API_PAGE = Path(__file__).parents[3] / "docs" / "api.md"
@@ -58,7 +58,7 @@ def test_it_names_the_paths_and_methods_of_the_app_and_no_others(serve: Serve) -
     assert json.loads(serve_all(serve).get("/openapi.json").value)["paths"] == DOCUMENT["paths"]
     rules = RequestRules(token="", checks_host=True, max_answering=1, max_body_bytes=1, body_s=1, streams=StreamRules())
     queries = PendingQueries(lambda _request: False, max_open=1, timeout_s=1)
-    routes = routes_of(queries, rules, Answers(**ANSWERS))
+    routes = routes_of(queries, rules, WorkerView(take_request=lambda _request: False, **ANSWERS))
     served = {(route.path, method.lower()) for route in routes for method in route.methods or ()}
     named = {(path, method) for path, operations in DOCUMENT["paths"].items() for method in operations}
     assert {one for one in served if one[1] != "head"} == named
