@@ -12,9 +12,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from worker.asking.refusals import BadQuery
+from worker.asking.worker_answers import DoctorJson
 from worker.runtime.logs import without_secrets
 from worker.runtime.stage import Stage
 
@@ -78,7 +79,7 @@ class Report(NamedTuple):
         """The worst state of all checks."""
         return worst_of(self.checks)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> DoctorJson:
         """Return what `--json` and `GET /api/doctor` show."""
         return {
             "checks": [
@@ -124,7 +125,7 @@ class Examiner:
         self._turn = threading.Lock()
         self._last: tuple[float, Report] | None = None
 
-    def document(self, parameters: Mapping[str, str]) -> Mapping[str, Any]:
+    def document(self, parameters: Mapping[str, str]) -> DoctorJson:
         """Return the report; `group=NAME` looks at that group alone. Raises BadQuery for a name that is no group's."""
         wanted = parameters.get("group")
         if wanted is not None:

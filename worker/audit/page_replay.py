@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
-from typing import Any, Final
+from typing import Final
 
 from consumers.groupless.reader import GrouplessReader, RangeUnreadable, TopicUnknown
 from consumers.kafka.settings import SourceMisconfigured
@@ -19,6 +19,7 @@ from consumers.source import KafkaRefused
 from producers.kafka import ProducerMisconfigured
 from sinks.sink import Sink, SinkBroken, SinkBusy, SinkRejected
 from worker.asking.refusals import BadQuery, Refused
+from worker.asking.worker_answers import ReplayedJson
 from worker.audit.busy_retry import BusyRetry
 from worker.audit.letter_filter import LetterFilter, LetterSelector, parse_selector
 from worker.audit.letter_replay import open_replayer
@@ -53,7 +54,7 @@ class DeadLetterReplay:
         self._pause = pause
         self._replaying = threading.Lock()
 
-    def replay(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def replay(self, body: Mapping[str, object]) -> ReplayedJson:
         """Replay the letters that `ids` names, as PARTITION/OFFSET; returns what became of them. Raises Refused."""
         selectors = read_ids(body)
         if not self._is_running():
@@ -77,7 +78,7 @@ class DeadLetterReplay:
         finally:
             self._replaying.release()
 
-    def _replay(self, selectors: Sequence[LetterSelector]) -> dict[str, Any]:
+    def _replay(self, selectors: Sequence[LetterSelector]) -> ReplayedJson:
         kafka = self._settings.kafka
         chosen = LetterFilter(selectors=tuple(selectors), patience_s=_PATIENCE_S)
         with ExitStack() as opened:
@@ -108,7 +109,7 @@ class DeadLetterReplay:
         return letter.obstacle or ("" if self._settings.subscription.reads(letter.topic) else not_read(letter.topic))
 
 
-def read_ids(body: Mapping[str, Any]) -> list[LetterSelector]:
+def read_ids(body: Mapping[str, object]) -> list[LetterSelector]:
     """Return the letters that a request names, each once. Raises Refused."""
     unknown = sorted(set(body) - {"ids"})
     if unknown:

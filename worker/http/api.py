@@ -14,7 +14,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mappi
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -331,7 +330,7 @@ def _cookie(value: str, request: Request) -> str:
     return set_cookie(value, secure=request.headers.get("origin", "").startswith("https:"))
 
 
-def _as_response(document: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
+def _as_response(document: Mapping[str, object], headers: Mapping[str, str] | None = None) -> Response:
     return Response(as_json(document), 200, headers, _JSON)
 
 

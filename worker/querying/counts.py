@@ -6,7 +6,7 @@ lines are counted.
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from consumers.decode.kafka_times import is_far
 from consumers.decode.line_zones import DAY_MS
@@ -14,6 +14,7 @@ from sinks.reading.counting import CountQuery, CountRow
 from sinks.reading.filters import LineFilter
 from sinks.reading.reader import BlockReader
 from sinks.reading.tally import FIELD, FIELD_NAMES
+from worker.asking.answers import CountedAnswerJson, CountedJson, CountsJson, OneCountJson
 from worker.asking.question import GROUPINGS, Grouping, Query
 from worker.asking.refusals import BadQuery
 from worker.querying.count_by_family import count_by_family
@@ -157,14 +158,17 @@ def _listing(counted: CountQuery, rows: list[CountRow], texts: dict[str, str], n
     return CountListing(counted.by, rows, texts, names, counted.bucket_ms if rows else None, complete)
 
 
-def counts_document(listings: Sequence[CountListing], *, is_several: bool = False) -> dict[str, Any]:
+def counts_document(listings: Sequence[CountListing], *, is_several: bool = False) -> CountedAnswerJson:
     """Return the answer as a reply holds it: the counts, or a list of them."""
-    if is_several:
-        groups = [counts_document([listing]) for listing in listings]
-        return {"groups": groups, "complete": all(listing.complete for listing in listings)}
-    listing = listings[0]
-    width = {} if listing.bucket_ms is None else {"bucket_ms": listing.bucket_ms}
-    return {"counts": [_shown(listing, row) for row in listing.rows], "by": list(listing.by), **width, "complete": listing.complete}
+    counts = [_one_count(listing) for listing in listings]
+    return {"groups": counts, "complete": all(one["complete"] for one in counts)} if is_several else cast("CountsJson", counts[0])
+
+
+def _one_count(listing: CountListing) -> OneCountJson:
+    shown: OneCountJson = {"counts": [_shown(listing, row) for row in listing.rows], "by": list(listing.by), "complete": listing.complete}
+    if listing.bucket_ms is not None:
+        shown["bucket_ms"] = listing.bucket_ms
+    return shown
 
 
 def width_ms(since_ms: int, until_ms: int, buckets: int) -> int:
@@ -183,14 +187,15 @@ def _in_order(by: Sequence[Grouping]) -> tuple[Grouping, ...]:
     return (*(name for name in GROUPINGS if name in by), *(name for name in by if name not in GROUPINGS))
 
 
-def _shown(listing: CountListing, row: CountRow) -> dict[str, Any]:
-    shown: dict[str, Any] = dict(zip(listing.by, row.key, strict=True))
-    ids = [shown[name] for name in ("template", "family") if name in shown]
+def _shown(listing: CountListing, row: CountRow) -> CountedJson:
+    shown: dict[str, object] = dict(zip(listing.by, row.key, strict=True))
+    ids = [str(shown[name]) for name in ("template", "family") if name in shown]
     if ids:
         shown["text"] = listing.texts.get(ids[0], "")
         if name := next((listing.names[one] for one in ids if one in listing.names), None):
             shown["name"] = name
-    return shown | {"lines": row.lines, "first": row.first_ms, "last": row.last_ms}
+    shown |= {"lines": row.lines, "first": row.first_ms, "last": row.last_ms}
+    return cast("CountedJson", shown)  # whose further keys are what is counted by
 
 
 def _check(query: Query) -> None:
@@ -204,7 +209,7 @@ def _check(query: Query) -> None:
 
 
 def _open(sources: Sources) -> Answer:
-    def answer(sought: PreparedQuery, deadline_passed: OutOfTime, _stop_s: float) -> dict[str, Any]:
+    def answer(sought: PreparedQuery, deadline_passed: OutOfTime, _stop_s: float) -> CountedAnswerJson:
         listings = find_counts(sources.index, sought, deadline_passed, now_ms=sources.wall_ms())
         return counts_document(listings, is_several=sought.query.is_several)
 
@@ -217,6 +222,6 @@ COUNTS = Form(
     takes=("by", "buckets", "top", "facets"),
     check=_check,
     path="/api/counts",
-    schema="Counted",
+    schema="CountedAnswer",
     summary="Count lines by time, template, family, label or field",
 )

@@ -41,8 +41,8 @@ def replay(running: Ended, *ids: str) -> Any:  # noqa: ANN401 - JSON
 
 
 def letters(running: Ended) -> list[Any]:
-    found: list[Any] = running.service.view().documents["/api/dead-letters"]({})["letters"]
-    return found
+    document: Any = running.service.view().documents["/api/dead-letters"]({})
+    return list(document["letters"])
 
 
 def refusal(call: Callable[[], object]) -> Refused:

@@ -53,6 +53,11 @@ def find_all(index: Index, *, reads: int = 100_000, **request: Any) -> list[Coun
     return find_counts(index, PreparedQuery(query, unit(1.0)), lambda: next(left, None) is None, now_ms=NOW_MS)
 
 
+def rows_of(listing: CountListing) -> Any:  # noqa: ANN401 - JSON
+    document: Any = counts_document([listing])
+    return document["counts"]
+
+
 def find(index: Index, **request: Any) -> CountListing:  # noqa: ANN401 - any part of a query
     """Count by one grouping."""
     (found,) = find_all(index, **request)
@@ -113,7 +118,7 @@ def test_a_facet_counts_what_its_own_filter_leaves_out(index: Index) -> None:
 
 
 def test_without_a_grouping_templates_are_counted_or_buckets(index: Index) -> None:
-    assert [row["text"] for row in counts_document([find(index)])["counts"]] == [
+    assert [row["text"] for row in rows_of(find(index))] == [
         text for text, _ in Counter(one.template_text for one in some_lines()).most_common()
     ]
     assert find(index, buckets=5).by == ("time",)
