@@ -177,6 +177,7 @@ def _answer() -> Answer:
 _EMPTY: Mapping[str, object] = {
     **dict.fromkeys(("hits", "templates", "counts", "compare", "lines"), ()),
     **dict.fromkeys(("until_ms", "end_ms", "dropped"), 0),
+    "groups": [{"counts": [], "complete": True}] * 4,
     "totals": {},
     "next": None,
     "cursor": "00000000.0",

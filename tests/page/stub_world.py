@@ -47,7 +47,7 @@ class StubWorld:
         """All that are stored, oldest first."""
         self._index = StubIndex()
         self.store(shop_lines(self.now_ms) if lines is None else lines)
-        self.documents: dict[str, dict[str, Any]] = {path: make(self.now_ms) for path, make in DOCUMENTS.items()}
+        self.documents: dict[str, Any] = {path: make(self.now_ms) for path, make in DOCUMENTS.items()}
         self.asked: list[Query] = []
         """All queries that reached the lane and were valid."""
         self.refused: list[BadQuery] = []
@@ -166,7 +166,8 @@ class StubWorld:
         def document(_parameters: Mapping[str, str]) -> Mapping[str, Any]:
             if path in self._away:
                 raise Refused("unavailable", "the stub says so")
-            return self.documents[path]
+            found: Mapping[str, object] = self.documents[path]
+            return found
 
         return document
 

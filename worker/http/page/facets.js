@@ -59,32 +59,27 @@ export function facets(wantNames) {
     if (fold.open) for (const box of boxes.values()) box.wait();
   }
 
-  /** @param {any[]} groups the counts of each that is wanted, in order */
-  function show(groups) {
-    groups.forEach((counts) => boxes.get(counts.by[0])?.show(asked?.state, counts));
-  }
+  /** @param {any[]} groups counts by each facet */
+  const show = (groups) => groups.forEach((counts) => boxes.get(counts.by[0])?.show(asked?.state, counts));
 
   /** @param {any} error */
   function fail(error) {
-    if (!asked?.signal.aborted && fold.open) for (const box of boxes.values()) box.fail(error);
+    if (fold.open) for (const box of boxes.values()) box.fail(error);
   }
 
   /** Count the facets and nothing else. @param {any} state @param {any} range @param {AbortSignal} signal */
   async function load(state, range, signal) {
     const facets = wanted(state);
     wait(state, range, signal);
-    if (facets.length === 0) return;
-    await ask("/api/counts", countsBody(state, range, facets, top(), false), { signal }).then(({ groups }) => show(groups), fail);
+    if (facets.length > 0) await ask("/api/counts", countsBody(state, range, facets, top(), false), { signal }).then(({ groups }) => show(groups), (error) => signal.aborted || fail(error));
   }
 
-  function again() {
-    if (asked) load(asked.state, asked.range, asked.signal);
-  }
+  const again = () => asked && load(asked.state, asked.range, asked.signal);
 
   return { node, top, wanted, wait, show, fail, load, offer: (found) => void clear(names, found.map(({ name: value, lines }) => el("option", lines === undefined ? { value } : { value, label: plural(lines, "line") }))) };
 }
 
-/** @param {string} facet @param {string} title @param {() => void} again counts all facets once more */
+/** @param {string} facet @param {string} title @param {() => unknown} again counts all facets once more */
 function facetBox(facet, title, again) {
   const isField = facet.startsWith("field:");
   const field = facet.slice(6);

@@ -42,13 +42,8 @@ export function results() {
   }
 
   /** @param {any[]} groups counts by time and family; perhaps counts by family and level @param {any} range */
-  function setCounts([overTime, byLevel], range) {
-    setSparks(overTime, range);
+  function setCounts([answer, byLevel], range) {
     if (byLevel) setLevels(byLevel);
-  }
-
-  /** @param {any} answer counts by time and family @param {any} range */
-  function setSparks(answer, range) {
     const bucketMs = answer.bucket_ms;
     if (!bucketMs) return;
     const times = answer.counts.map((/** @type {any} */ one) => one.time);

@@ -148,8 +148,8 @@ export function open(view, first) {
     facets.wait(counted, range, signal);
     try {
       const { groups } = await ask("/api/counts", countsBody(counted, range, names, facets.top(), true), { signal });
-      drawChart(groups[0]);
-      facets.show(groups.slice(1));
+      drawChart(groups.shift());
+      facets.show(groups);
     } catch (error) {
       if (signal.aborted) return;
       chart.fail(`The histogram could not be counted: ${error.reason ?? error.message}`);
