@@ -64,21 +64,16 @@ class CanaryJson(QuantilesJson):
     lost: Count
 
 
-class EngineFiguresJson(TypedDict):
-    """What the engine does."""
+class EngineJson(TypedDict):
+    """The engine, and what it does."""
 
+    name: str
+    model: str
     is_up: bool
     busy_share: float | None
     templates: Count
     tokens: Count
     restarts: NotRequired[Count]
-
-
-class EngineJson(EngineFiguresJson):
-    """The engine."""
-
-    name: str
-    model: str
 
 
 class RatesJson(TypedDict):

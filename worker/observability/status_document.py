@@ -13,7 +13,7 @@ from worker.asking.worker_answers import (
     CanaryJson,
     ConditionJson,
     DependencyJson,
-    EngineFiguresJson,
+    EngineJson,
     FaultJson,
     SavedJson,
     SearchableJson,
@@ -53,7 +53,7 @@ def status_document(service: RunningService) -> Callable[[Mapping[str, str]], St
         def shown_ms(at_s: float | None) -> int | None:
             return None if at_s is None else round(now_ms - 1000 * (now_s - at_s))
 
-        model, sink = service.connections.model, status.index_counts.last()
+        sink = status.index_counts.last()
         lines_per_s = status.conditions.rate("vectail_sink_lines_total", pipeline.store.tally.lines, now_s, window_s=_SHORT_S)
         return {
             "version": vectail_version(),
@@ -65,7 +65,7 @@ def status_document(service: RunningService) -> Callable[[Mapping[str, str]], St
             "alive": _verdict(status.health.alive()),
             "searchable": _searchable(service),
             "canary": _canary(service),
-            "engine": {"name": model.engine.name, "model": model.prepared.name, **_engine(service, now_s)},
+            "engine": _engine(service, now_s),
             "rates": {"lines_per_s": None if lines_per_s is None else round(lines_per_s, 1)},
             "savings": _savings(service),
             "index": {
@@ -114,10 +114,13 @@ def _canary(service: RunningService) -> CanaryJson | None:
     return {"found": tally.results["found"], "lost": tally.results["lost"], "p50_s": p50_s, "p99_s": p99_s}
 
 
-def _engine(service: RunningService, now_s: float) -> EngineFiguresJson:
+def _engine(service: RunningService, now_s: float) -> EngineJson:
     tally, engine = service.pipeline.embed.tally, service.pipeline.guarded_engine
     share = service.status.conditions.rate("vectail_engine_busy_seconds_total", tally.seconds, now_s, window_s=_SHORT_S)
+    model = service.connections.model
     return {
+        "name": model.engine.name,
+        "model": model.prepared.name,
         "is_up": engine.is_up,
         "busy_share": None if share is None else round(min(share, 1.0), 4),
         "templates": tally.templates,
