@@ -36,6 +36,9 @@ ENVIRONMENT_FILES = frozenset(
     }
 )
 CATCH_ALL_FILE = "worker/runtime/stage.py"
+SERVED_IN = ("worker/http/", "worker/cli/", "worker/service.py", "worker/shutdown.py", "worker/__main__.py")
+"""Where it is known that answers go out over HTTP, and that a process ends with a code; the files wire and end."""
+_OF_SERVING = frozenset({"HTTPStatus", "HttpError", "http_error", "status_of", "CRASHED", "DRAINED", "DRAIN_TIMEOUT", "USER_ERROR"})
 FORBIDDEN_NAMES = frozenset(
     {"base", "bases", "common", "commons", "helper", "helpers", "manager", "managers", "util", "utilities", "utils"}
 )
@@ -199,6 +202,17 @@ def smelly_files(sources: Sequence[Source]) -> list[str]:
         f"{source.path} has {source.lines()} lines, more than {SMELL_LINES}"
         for source in sources
         if source.package() in SOURCE_PACKAGES and SMELL_LINES < source.lines() <= MOST_LINES
+    ]
+
+
+def outsiders_to_serving(sources: Sequence[Source]) -> list[str]:
+    """What answers a request knows neither the statuses of HTTP nor exit codes: it raises `Refused`, which whoever serves translates."""
+    return [
+        f"{source.path} imports {name}"
+        for source in sources
+        if source.package() in PRODUCT_PACKAGES and not source.path.startswith(SERVED_IN)
+        for name in sorted(_imported(source))
+        if name.startswith("worker.http") or name.rpartition(".")[2] in _OF_SERVING
     ]
 
 

@@ -25,10 +25,11 @@ from consumers.poller import Poller, PollerSettings
 from consumers.source import SourceExpired
 from sinks.sink import SinkMismatch
 from worker.asking.requests import QueryRequest
+from worker.audit.letters_document import DeadLetterDocument
+from worker.audit.page_replay import DeadLetterReplay
 from worker.connections import Connections, query_source
-from worker.http.mcp_endpoint import McpSources
+from worker.http.worker_view import WorkerView
 from worker.observability.doctor_document import doctor_document
-from worker.observability.documents import actions_of, documents_of
 from worker.observability.exposition import Exposition
 from worker.observability.health import Health
 from worker.observability.pages import pages_of
@@ -36,7 +37,7 @@ from worker.observability.probe import Probe
 from worker.observability.report import Report
 from worker.observability.samples import samples
 from worker.observability.status import Status
-from worker.observability.status_document import worker_name
+from worker.observability.status_document import status_document, worker_name
 from worker.pipeline import Pipeline, StageGroup
 from worker.runtime.limits import LimitReached
 from worker.runtime.logs import inform
@@ -164,6 +165,27 @@ class Service:
         """Return the processor seconds of each stage's own thread, once it has ended."""
         return {stage.name: stage.cpu_s for stage in self._stages()}
 
+    def view(self) -> WorkerView:
+        """Return what the HTTP server sees of the worker. Called once, before the start: the conditions are watched from then on."""
+        status, settings = self.status, self.settings
+        status.conditions.watch(lambda: samples(self, time.monotonic()))
+        replay = DeadLetterReplay(
+            settings, self.connections.sink, is_running=lambda: status.health.phase == "running", pause=self.abandon.wait
+        )
+        return WorkerView(
+            take_request=self._take_request,
+            name=worker_name(),
+            pages=pages_of(status.health, Exposition(lambda: samples(self, time.monotonic()))),
+            documents={
+                "/api/status": status_document(self),
+                "/api/lag": lambda _parameters: status.group_lag.document(),
+                "/api/dead-letters": DeadLetterDocument(settings).document,
+                "/api/doctor": doctor_document(self, self._take_request),
+            },
+            actions={"/api/dead-letters/replay": replay.replay},
+            settings=settings,
+        )
+
     @property
     def has_crashed(self) -> bool:
         """Whether an exception has ended the service."""
@@ -191,19 +213,7 @@ class Service:
             return None
         from worker.http.server import HttpServer  # noqa: PLC0415 - takes a third of a second to import
 
-        documents = {**documents_of(self), "/api/doctor": doctor_document(self, self._take_request)}
-        return HttpServer(
-            listening,
-            self.settings.http,
-            self._take_request,
-            say=self._say,
-            on_crash=self.on_crash,
-            pages=pages_of(self.status.health, Exposition(lambda: samples(self, time.monotonic()))),
-            documents=documents,
-            actions=actions_of(self),
-            worker=worker_name(),
-            mcp=McpSources(settings=self.settings, read_lag=documents["/api/lag"]),
-        )
+        return HttpServer(listening, self.settings.http, self.view(), say=self._say, on_crash=self.on_crash)
 
     def _health(self, probes: Sequence[Probe]) -> Health:
         return Health(

@@ -11,11 +11,11 @@ _CACHE_BYTES = 64 * 1024 * 1024
 
 
 def open_llm(folder: Path, threads: int, number_format: str) -> EmbedTexts:
-    """Load the model; vLLM takes a process of its own for it. All is its default but what a CPU asks for, and the number format.
+    """Load the model. All is vLLM's default but the process, which is this one as it is for ours, what a CPU needs, and the number format.
 
     On a CPU: no torch.compile (minutes), and a small cache, for otherwise it reserves nearly all of the memory.
     """
-    set_environment(own_process=True, threads=threads, cache=folder.parent / "vllm")
+    set_environment(threads=threads, cache=folder.parent / "vllm")
     library = load_library()
     with silent():
         from vllm import LLM  # noqa: PLC0415 - it reads the environment that was just written

@@ -7,6 +7,7 @@ old, or does not hold any more, is asked again from its start; a block that cann
 Thread: any.
 """
 
+import copy
 import time
 from collections.abc import Callable, Collection, Sequence
 
@@ -56,6 +57,21 @@ class BlockReader:
         self._names = TemplateNames()
         self._pace = Pace(page_blocks)
         self._stride = Stride(2 * page_blocks)
+        self._snapshot: Snapshot | None = None
+        """The one that every question is answered over; None: each has its own."""
+
+    def over_one_snapshot(self, read: Callable[["BlockReader"], Answer], *, deadline_passed: Callable[[], bool] = never) -> Answer:
+        """Return what `read` returns, called with a reader whose answers all belong together: each block is listed and fetched once.
+
+        `read` is called again if the listing does not hold any more. The reader that it gets is of one thread.
+        """
+
+        def bound(snapshot: Snapshot) -> Answer:
+            reader = copy.copy(self)
+            reader._snapshot = snapshot  # noqa: SLF001 - of a copy of itself
+            return read(reader)
+
+        return self._read(bound, deadline_passed)
 
     def newest_lines(
         self, templates: Collection[str], limit: int, only: LineFilter, *, deadline_passed: Callable[[], bool] = never
@@ -153,4 +169,4 @@ class BlockReader:
         def make(is_again: bool) -> Snapshot:  # noqa: FBT001
             return Snapshot(self._sink, self._cache, self._clock, deadline_passed, strong=strong, is_last=is_again)
 
-        return consistently(make, read)
+        return consistently(make, read) if self._snapshot is None else read(self._snapshot)

@@ -57,6 +57,8 @@ class Snapshot:
         self.damaged: dict[BlockId, None] = {}
         """Blocks that could not be decoded, in the order in which they were met."""
         self.orders_blocks = sink.orders_blocks
+        self._found: dict[BlockFilter, FoundBlocks] = {}
+        """Whole listings, by what was asked for: asked again, they are the same."""
         self.is_first = not is_last
         """False: an attempt before this one found that what it had listed is gone."""
 
@@ -68,12 +70,16 @@ class Snapshot:
 
     def find(self, only: BlockFilter, limit: int | None = None) -> FoundBlocks:
         """Return blocks that pass a filter, inner ones included."""
+        if limit is None and only in self._found:
+            return self._found[only]
         is_first = self._started_s is None
         if is_first:
             self._started_s = self._clock()
         found = self._sink.find_blocks(only, limit=limit, strong=self._strong)
         if not is_first:
             self._check_age()
+        if limit is None:
+            self._found[only] = found
         return found
 
     def unpack(self, ids: Collection[BlockId], columns: Sequence[ColumnName] = PLACES) -> dict[BlockId, Lines]:

@@ -16,7 +16,6 @@ from tests.world import index_of, line, open_sink, template, unit
 from worker.asking.question import Query
 from worker.asking.refusals import BadQuery, QueryReply
 from worker.asking.requests import QueryRequest, Requester
-from worker.http.mcp_endpoint import McpSources
 from worker.messages import ReadyQuery
 from worker.querying.answer import Answer
 from worker.querying.forms import FORMS, parse_query
@@ -178,6 +177,7 @@ def _answer() -> Answer:
 _EMPTY: Mapping[str, object] = {
     **dict.fromkeys(("hits", "templates", "counts", "compare", "lines"), ()),
     **dict.fromkeys(("until_ms", "end_ms", "dropped"), 0),
+    "groups": [{"counts": [], "complete": True}] * 4,
     "totals": {},
     "next": None,
     "cursor": "00000000.0",
@@ -202,7 +202,7 @@ class HttpCheck:
     """
 
     def __init__(self) -> None:
-        self._serving = _Answering(token="a-token", mcp=McpSources(settings=Settings()))  # noqa: S106 - of the test
+        self._serving = _Answering(token="a-token", settings=Settings())  # noqa: S106 - of the test
 
     def check(self, given: bytes) -> None:
         """Send the bytes and wait for the end; then the server answers others, and nothing of its own has failed."""

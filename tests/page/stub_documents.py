@@ -1,13 +1,16 @@
 """What the stub world's documents say: a healthy worker, unless a test changes it."""
 
-from collections.abc import Mapping
 from typing import Any
+
+from worker.asking.worker_answers import ConditionJson, DoctorJson, StatusJson
+from worker.audit.doctor import Finding, Report
+from worker.observability.conditions import CONDITIONS, Condition
 
 WORKER = "stub-host:4711"
 DEPENDENCIES = ("kafka", "index", "redis", "registry", "engine")
 
 
-def status(now_ms: int) -> dict[str, Any]:
+def status(now_ms: int) -> StatusJson:
     """Return /api/status of a worker to which nothing is wrong."""
     return {
         "version": "0.1.0",
@@ -16,7 +19,7 @@ def status(now_ms: int) -> dict[str, Any]:
         "now_ms": now_ms,
         "uptime_s": 5_400.0,
         "ready": {"status": "ready", "checks": dict.fromkeys(DEPENDENCIES, "ok")},
-        "alive": {"status": "alive"},
+        "alive": {"status": "ok", "checks": {}},
         "searchable": {"p50_s": 0.9, "p99_s": 2.4, "lines": 812_000},
         "canary": None,
         "engine": {"name": "llama.cpp", "model": "all-MiniLM-L6-v2", "is_up": True, "busy_share": 0.07, "templates": 412, "tokens": 9_800},
@@ -29,23 +32,12 @@ def status(now_ms: int) -> dict[str, Any]:
         "dependencies": [{"name": name, "state": "ok", "reason": "", "since_ms": None} for name in DEPENDENCIES],
         "assignments": [{"group": "vectail", "topic": "logs", "partition": partition} for partition in range(2)],
         "errors": [{"time_ms": now_ms - 240_000, "level": "warning", "event": "redis at 127.0.0.1:6379 was slow", "count": 3}],
-        "conditions": [
-            {
-                "name": name,
-                "severity": severity,
-                "state": "ok",
-                "summary": summary,
-                "what_to_do": what_to_do,
-                "since_ms": None,
-            }
-            for name, severity, summary, what_to_do in (
-                ("KafkaAway", "critical", "Kafka does not answer", "Look at the brokers; the worker goes on by itself"),
-                ("IndexAway", "critical", "The index does not answer", "Look at Milvus; the worker goes on by itself"),
-                ("RedisAway", "warning", "Redis does not answer", "Look at Redis; until then vectors come from the engine"),
-                ("LagGrows", "warning", "The backlog grows", "Start more workers, or find out what floods the topic"),
-            )
-        ],
+        "conditions": [_well(one) for one in CONDITIONS if one.judge is not None][:4],
     }
+
+
+def _well(one: Condition) -> ConditionJson:
+    return {"name": one.name, "severity": one.severity, "state": "ok", "summary": one.fine, "what_to_do": "", "since_ms": None}
 
 
 def lag(now_ms: int) -> dict[str, Any]:
@@ -112,33 +104,16 @@ def letters(now_ms: int) -> dict[str, Any]:
     }
 
 
-def doctor(now_ms: int) -> dict[str, Any]:
+def doctor(now_ms: int) -> DoctorJson:
     """Return /api/doctor with a warning and a problem."""
-    checks: list[Mapping[str, str]] = [
-        {"name": "broker", "group": "kafka", "state": "ok", "found": "Kafka 4.3 answers in 3 ms", "what_to_do": ""},
-        {"name": "retention", "group": "kafka", "state": "ok", "found": "7 days, the lag is 4 s", "what_to_do": ""},
-        {
-            "name": "maxmemory-policy",
-            "group": "redis",
-            "state": "warning",
-            "found": "noeviction: a full Redis refuses to store",
-            "what_to_do": "Set maxmemory-policy to allkeys-lfu",
-        },
-        {"name": "schema", "group": "milvus", "state": "ok", "found": "both collections fit", "what_to_do": ""},
-        {"name": "speed", "group": "model", "state": "ok", "found": "4,100 tokens a second", "what_to_do": ""},
-        {
-            "name": "required",
-            "group": "versions",
-            "state": "ok",
-            "found": "all 27 have the versions asked for",
-            "what_to_do": "",
-        },
-        {
-            "name": "open files",
-            "group": "machine",
-            "state": "problem",
-            "found": "at most 256 open files",
-            "what_to_do": "ulimit -n 4096, or LimitNOFILE=4096 in the unit",
-        },
-    ]
-    return {"checks": checks, "worst": "problem", "seconds": 1.8, "asked_ms": now_ms}
+    full, limits = "noeviction: a full Redis refuses to store", "ulimit -n 4096, or LimitNOFILE=4096 in the unit"
+    checks = (
+        Finding("kafka", "broker", "ok", "Kafka 4.3 answers in 3 ms"),
+        Finding("kafka", "retention", "ok", "7 days, the lag is 4 s"),
+        Finding("redis", "maxmemory-policy", "warning", full, "Set maxmemory-policy to allkeys-lfu"),
+        Finding("milvus", "schema", "ok", "both collections fit"),
+        Finding("model", "speed", "ok", "4,100 tokens a second"),
+        Finding("versions", "required", "ok", "all 27 have the versions asked for"),
+        Finding("machine", "open files", "problem", "at most 256 open files", limits),
+    )
+    return Report(checks, 1.8, now_ms).document()

@@ -16,10 +16,10 @@ from tests.page import stub_documents
 from tests.page.stub_index import StubIndex
 from tests.page.stub_lines import KINDS, Kind, line_of, shop_lines
 from worker.asking.question import Query
-from worker.asking.refusals import BadQuery, ErrorCode, error_reply
+from worker.asking.refusals import BadQuery, ErrorCode, Refused, error_reply
 from worker.asking.requests import QueryRequest
-from worker.http.responses import HttpError, retry_after
 from worker.http.server import HttpServer
+from worker.http.worker_view import WorkerView
 from worker.querying.forms import parse_query
 from worker.runtime.listening import listen
 from worker.settings.service_tables import HttpTable
@@ -47,7 +47,7 @@ class StubWorld:
         """All that are stored, oldest first."""
         self._index = StubIndex()
         self.store(shop_lines(self.now_ms) if lines is None else lines)
-        self.documents: dict[str, dict[str, Any]] = {path: make(self.now_ms) for path, make in DOCUMENTS.items()}
+        self.documents: dict[str, Any] = {path: make(self.now_ms) for path, make in DOCUMENTS.items()}
         self.asked: list[Query] = []
         """All queries that reached the lane and were valid."""
         self.refused: list[BadQuery] = []
@@ -67,11 +67,13 @@ class StubWorld:
         self._server = HttpServer(
             listen(table),
             table,
-            self._take,
+            WorkerView(
+                take_request=self._take,
+                documents={path: self._document(path) for path in DOCUMENTS},
+                actions={REPLAY: self._replay},
+            ),
             say=self.said.append,
             on_crash=lambda _stage, error: self.crashes.append(error),
-            documents={path: self._document(path) for path in DOCUMENTS},
-            actions={REPLAY: self._replay},
         )
         self._server.start()
 
@@ -163,8 +165,9 @@ class StubWorld:
     def _document(self, path: str) -> Callable[[Mapping[str, str]], Mapping[str, Any]]:
         def document(_parameters: Mapping[str, str]) -> Mapping[str, Any]:
             if path in self._away:
-                raise HttpError(503, "unavailable", "the stub says so", headers=retry_after(1))
-            return self.documents[path]
+                raise Refused("unavailable", "the stub says so")
+            found: Mapping[str, object] = self.documents[path]
+            return found
 
         return document
 

@@ -33,9 +33,9 @@ def test_a_button_beside_a_facet_s_value_leaves_its_lines_out_and_takes_them_bac
     expect(not_web).to_be_focused()
     expect(facet(page, "Service").get_by_role("checkbox", name=re.compile("^web"))).not_to_be_checked()
     assert parameters(page)["not_service"] == ["web"]
-    counted = [query for query in world.asked_for("counts") if query.by == ["time", "level"]][-1]
-    assert counted.filters.not_service == ["web"], "the histogram follows"
-    assert [query for query in world.asked_for("counts") if query.by == ["service"]][-1].filters.not_service == [], "the facet shows all"
+    counted = [query for query in world.asked_for("counts") if query.facets][-1]
+    assert counted.groupings[:3] == [["time", "level"], ["level"], ["service"]]
+    assert counted.filters.not_service == ["web"], "the histogram follows, and the facet shows all"
     page.get_by_role("button", name="Remove not service web").click()
     expect(hits(page)).to_have_count(len(KINDS))
     expect(not_web).to_have_attribute("aria-pressed", "false")

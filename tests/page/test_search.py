@@ -1,13 +1,14 @@
 """The search tab in Chromium, over lines that the test knows: from opening the page to the neighbours of a line."""
 
 import re
+import time
 from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.page.parts import ask, hit, hits, open_hit, parameters, question, status, texts
-from tests.page.stub_lines import DISK, KINDS, MINUTE_MS, PAYMENT
+from tests.page.stub_lines import DISK, KINDS, MINUTE_MS, PAYMENT, shop_lines
 from tests.page.stub_world import StubWorld
 from tests.page.watched import Watched
 
@@ -45,6 +46,39 @@ def test_hits_are_asked_for_before_all_else_because_the_worker_answers_one_query
     expect(page.get_by_role("group", name="Level")).to_be_visible()
     assert world.asked[0].form == "lines"
     assert world.asked[0].k <= 10
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "?since=15m",
+        "?q=disk+is+full",
+        "?q=disk+is+full&level=WARN&field=k8s.pod.name=web-1&not_service=web&facet=trace_id",
+        "?q=submarine",
+        "?q=submarine&level=WARN",
+        "?since=15m&level=FATAL&service=web",
+    ],
+)
+@pytest.mark.parametrize("age_ms", [0, MINUTE_MS * 600], ids=["fresh", "old"])
+def test_a_search_sends_at_most_three_requests(fresh_world: Callable[..., StubWorld], watched: Watched, address: str, age_ms: int) -> None:
+    now_ms = int(time.time() * 1000)
+    world = fresh_world(lines=shop_lines(now_ms - age_ms))
+    page = watched.open(f"{world.url}/{address}")
+    watched.settle(page)
+    expect(status(page)).not_to_be_empty()
+    assert 0 < len([one for one in watched.requests if one.startswith("POST")]) <= 3
+    assert world.refused == []
+    counts = [query for query in world.asked_for("counts") if query.facets]
+    assert all(["service"] in query.groupings for query in counts)
+
+
+def test_where_the_last_hour_has_no_line_all_time_is_searched(fresh_world: Callable[..., StubWorld], watched: Watched) -> None:
+    world = fresh_world(lines=shop_lines(int(time.time() * 1000) - MINUTE_MS * 600))
+    page = watched.open(f"{world.url}/")
+    expect(hits(page)).to_have_count(len(KINDS))
+    expect(status(page)).to_contain_text("nothing in the last hour")
+    expect(page.get_by_role("button", name="All time")).to_have_attribute("aria-pressed", "true")
 
 
 def test_a_part_of_the_histogram_that_is_dragged_over_becomes_the_time_that_is_asked_for(world: StubWorld, watched: Watched) -> None:

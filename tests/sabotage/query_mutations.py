@@ -278,6 +278,21 @@ QUERY_MUTATIONS: Changes = {
         "span",
         "worker/querying/test_export.py::a_stored_line_of_a_far_time_ends_no_export_whether_a_query_can_name_its_time_or_not",
     ),
+    "worker/querying/counts.py: a facet is narrowed by its own filter": (
+        "line_filter(self._query.filters.without(name))",
+        "line_filter(self._query.filters)",
+        "worker/querying/test_counts.py::a_facet_counts_what_its_own_filter_leaves_out",
+    ),
+    "sinks/reading/reader.py: several counts are each of a snapshot of its own": (
+        "            reader._snapshot = snapshot  # noqa: SLF001 - of a copy of itself\n",
+        "",
+        "worker/querying/test_counts.py::several_groupings_are_counted_as_each_alone_and_read_once",
+    ),
+    "worker/querying/answer.py: a window without lines stays as it is": (
+        'ready.query.widen and not document.get("hits", document.get("templates"))',
+        "False",
+        "worker/querying/test_answer.py::a_window_without_lines_becomes_all_time_if_that_is_wanted",
+    ),
     "worker/querying/counts.py: one far line makes a single bucket of all others": (
         "return rows[0] if rows else total",
         "return total",

@@ -98,7 +98,7 @@ SERVICE_MUTATIONS: Changes = {
         "if key[1] not in partitions]",
         "worker/observability/test_group_lag.py::the_history_is_bounded_in_order_and_has_what_the_worker_saw_before_somebody_looked",
     ),
-    "worker/observability/dead_letter_document.py: a password whose name is written in JSON's numbers is shown with its dead letter": (
+    "worker/audit/letters_document.py: a password whose name is written in JSON's numbers is shown with its dead letter": (
         "return _JSON_ESCAPE.sub(lambda found: _character(found[1]), text)",
         "return text",
         "worker/observability/test_documents.py::dead_letters_are_shown_with_reason_place_and_a_redacted_beginning",

@@ -1,7 +1,7 @@
 """What a worker says of itself to whoever asks: pages, documents and actions, whatever serves them."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 
 class PageText(NamedTuple):
@@ -16,9 +16,9 @@ class PageText(NamedTuple):
 Page = Callable[[str], PageText]
 """Renders a page for a request's `Accept` header, empty without one. Called on any thread of the server; must not wait for I/O."""
 
-Document = Callable[[Mapping[str, str]], Mapping[str, Any]]
+Document = Callable[[Mapping[str, str]], Mapping[str, object]]
 """Makes a JSON object for the parameters of a URL. Called on any thread of the server, for one request at a time; may wait for I/O for a
 few seconds. Raises Refused."""
 
-Action = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+Action = Callable[[Mapping[str, object]], Mapping[str, object]]
 """Does what a JSON object asks for and returns a JSON object; otherwise like a `Document`."""

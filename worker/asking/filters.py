@@ -8,6 +8,7 @@ from typing import Annotated, Final, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from sinks.reading.tally import FIELD
 from worker.asking.moments import MOST_MS
 
 TRACE_FIELD = "trace_id"
@@ -79,6 +80,15 @@ class Filters(BaseModel):
     not_template: _Templates = []
     not_family: _Families = []
     not_fields: _Fields = {}
+
+    def without(self, grouping: str) -> "Filters":
+        """Return all filters but those on one label, or on one `field:NAME`."""
+        if not grouping.startswith(FIELD):
+            return self.model_copy(update={grouping: [], f"{EXCLUDES}{grouping}": []})
+        of_fields = {}
+        for name in ("fields", f"{EXCLUDES}fields"):
+            of_fields[name] = {field: values for field, values in getattr(self, name).items() if field != grouping.removeprefix(FIELD)}
+        return self.model_copy(update=of_fields | ({"trace_id": None} if grouping == f"{FIELD}{TRACE_FIELD}" else {}))
 
     @property
     def names_templates(self) -> bool:

@@ -5,7 +5,7 @@ It is untrusted input: every field is typed and bounded.
 
 from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from sinks.reading.tally import FIELD, FIELD_NAMES
 from worker.asking.filters import LABEL_CHARACTERS, Filters, TimeMs
@@ -17,6 +17,8 @@ MAX_K = 1000
 MAX_AROUND = 500
 """Most records before a line, and as many after it."""
 MAX_BUCKETS = 1000
+MAX_GROUPINGS = 32
+"""Counts in one answer."""
 MAX_AFTER_CHARACTERS = 400
 MAX_DEADLINE_MS = 60_000
 """A query that may wait longer is refused: others wait behind it."""
@@ -34,6 +36,14 @@ def _check_grouping(name: str) -> str:
 
 Grouping = Annotated[str, Field(max_length=LABEL_CHARACTERS + len(FIELD)), AfterValidator(_check_grouping)]
 """One of `GROUPINGS`, or `field:` with the name of a kept field; `field` counts the names of kept fields, by itself."""
+
+_Groups = Annotated[list[Grouping], Field(min_length=1, max_length=2)]
+ONE, SEVERAL = "(one)", "(several)"
+"""How pydantic names the two in the place of an error, which is no part of the request."""
+Groupings = Annotated[
+    Annotated[_Groups, Tag(ONE)] | Annotated[list[_Groups], Field(min_length=1, max_length=MAX_GROUPINGS), Tag(SEVERAL)],
+    Discriminator(lambda by: SEVERAL if isinstance(by, list) and by and isinstance(by[0], list) else ONE),
+]
 
 
 class Window(BaseModel):
@@ -80,12 +90,16 @@ class Query(BaseModel):
     """Not set: `hybrid`, and `words` for a text of identifiers only."""
     filters: Filters = Filters()
     around: Around | None = None
-    by: list[Grouping] | None = Field(default=None, min_length=1, max_length=2)
-    """What counts are grouped by. Not set: `time` if there are `buckets`, else `template`."""
+    by: Groupings | None = None
+    """What counts are grouped by; several groupings make several counts. Not set: `time` if there are `buckets`, else `template`."""
+    facets: bool | None = None
+    """Whether counts by one label or field leave out the filters on that label or field."""
     buckets: int | None = Field(default=None, ge=2, le=MAX_BUCKETS)
     """At most how many buckets of time."""
     top: int | None = Field(default=None, ge=1, le=MAX_K)
     """Counts of how many groups, those with the most lines; buckets of time are no groups."""
+    widen: bool | None = None
+    """Whether to search all time where no line is in the window, or where the text is identifiers only."""
     compare: Window | None = None
     """What the window of the filters is compared with."""
     after: str | None = Field(default=None, min_length=1, max_length=MAX_AFTER_CHARACTERS)
@@ -106,6 +120,17 @@ class Query(BaseModel):
             if window.since_ms >= window.until_ms:
                 raise BadQuery(f"{field}.until_ms", "is not after since_ms")
         return windows
+
+    @property
+    def groupings(self) -> list[list[Grouping]]:
+        """What each of the counts is grouped by."""
+        by = self.by or (["template"] if self.buckets is None else ["time"])
+        return [groups for groups in by if isinstance(groups, list)] or [[name for name in by if isinstance(name, str)]]
+
+    @property
+    def is_several(self) -> bool:
+        """Whether the answer has several counts."""
+        return self.by is not None and isinstance(self.by[0], list)
 
     def most_lines(self, default: int) -> int:
         """Return `k`, or `default` if the query does not say."""

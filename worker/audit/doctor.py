@@ -13,9 +13,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, get_args
+from typing import Final, Generic, Literal, NamedTuple, TypeVar, get_args
 
 from worker.asking.refusals import BadQuery
+from worker.asking.worker_answers import DoctorJson
 from worker.runtime.logs import without_secrets
 from worker.runtime.stage import Stage
 
@@ -92,7 +93,7 @@ class Report(NamedTuple):
     asked_ms: int
     """When it was begun, in milliseconds since 1970."""
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> DoctorJson:
         """Return what `--json` and `GET /api/doctor` show."""
         states = {one.state for one in self.checks}
         return {
@@ -133,7 +134,7 @@ class Examiner:
         self._turn = threading.Lock()
         self._last: tuple[float, Report] | None = None
 
-    def document(self, parameters: Mapping[str, str]) -> Mapping[str, Any]:
+    def document(self, parameters: Mapping[str, str]) -> DoctorJson:
         """Return the report; `group=NAME` looks at that group alone. Raises BadQuery for an unknown group."""
         wanted = parameters.get("group")
         if wanted is not None:

@@ -12,9 +12,8 @@ import time
 import traceback
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -24,13 +23,13 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from worker.asking.documents import Action, Document, Page
+from worker.asking.documents import Page
 from worker.asking.refusals import QueryReply, error_document
 from worker.http.documents import ACTION_S, DOCUMENT_S, LONGER_S, OneAtATime
 from worker.http.export_rows import CsvRows, NdjsonRows, Rows
 from worker.http.exporting import Export
 from worker.http.guards import with_head_checks, with_headers_of_all
-from worker.http.mcp_endpoint import McpEndpoint, McpSources
+from worker.http.mcp_endpoint import McpEndpoint, index_of
 from worker.http.openapi import openapi_document
 from worker.http.page_files import INDEX, PageFile, read_page_files
 from worker.http.pending_queries import ClientGone, PendingQueries, unless_gone
@@ -40,6 +39,7 @@ from worker.http.responses import BUSY_RETRY_S, OUTAGE_RETRY_S, HttpError, as_js
 from worker.http.sign_in import SignIn, cookie_of, set_cookie
 from worker.http.streams import Asking, StreamRules, with_values
 from worker.http.tailing import Tail
+from worker.http.worker_view import WorkerView
 from worker.querying.around import AROUND
 from worker.querying.form import Form
 from worker.querying.forms import FORMS
@@ -67,19 +67,7 @@ class RequestRules:
     streams: StreamRules
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
-    """What is answered besides queries, by path, and the name of this worker."""
-
-    pages: Mapping[str, Page] = field(default_factory=dict)
-    documents: Mapping[str, Document] = field(default_factory=dict)
-    actions: Mapping[str, Action] = field(default_factory=dict)
-    worker: str = ""
-    mcp: McpSources | None = None
-    """What the MCP tools need; None: there is no `/mcp`."""
-
-
-def new_app(queries: PendingQueries, rules: RequestRules, say: Callable[[str], None], answers: Answers) -> ASGIApp:
+def new_app(queries: PendingQueries, rules: RequestRules, say: Callable[[str], None], view: WorkerView) -> ASGIApp:
     """Return the app. A request that fails unexpectedly is answered 500 and logged, and the service goes on.
 
     An unexpected failure in another stage stops the service, because what it has settled is then unknown. A request settles nothing,
@@ -92,17 +80,17 @@ def new_app(queries: PendingQueries, rules: RequestRules, say: Callable[[str], N
         return Response(error_document("internal", "internal error; see the worker's log"), 500, media_type=_JSON)
 
     app = Starlette(
-        routes=routes_of(queries, rules, answers),
+        routes=routes_of(queries, rules, view),
         exception_handlers={HTTPException: _not_routed, HttpError: _refused, ClientDisconnect: _gone, ClientGone: _gone, Exception: failed},
     )
     app.router.redirect_slashes = False  # a redirect would repeat the `Host` that the client sent
     return with_headers_of_all(with_head_checks(app, checks_host=rules.checks_host))
 
 
-def routes_of(queries: PendingQueries, rules: RequestRules, answers: Answers) -> list[Route]:
+def routes_of(queries: PendingQueries, rules: RequestRules, view: WorkerView) -> list[Route]:
     """Return every path of the app, with its methods."""
-    pages = [_route(path, _endpoint(page), "GET", "HEAD") for path, page in answers.pages.items()]
-    return [*_Api(queries, rules, answers.worker).routes(answers), *_page_routes(read_page_files()), _openapi_route(), *pages]
+    pages = [_route(path, _endpoint(page), "GET", "HEAD") for path, page in view.pages.items()]
+    return [*_Api(queries, rules, view.name).routes(view), *_page_routes(read_page_files()), _openapi_route(), *pages]
 
 
 class _Api:
@@ -120,20 +108,21 @@ class _Api:
         self._exports = Places(rules.streams.max_exports, "exports are being read", retry_s=OUTAGE_RETRY_S)
         self._tails = Places(rules.streams.max_tails, "tails are open", retry_s=OUTAGE_RETRY_S)
 
-    def routes(self, answers: Answers) -> Iterable[Route]:
+    def routes(self, view: WorkerView) -> Iterable[Route]:
         """Return the routes."""
         for form in FORMS.values():
             if form.path:
                 yield _route(form.path, self._query(form), "POST")
         yield _route("/api/export", self._export, "GET", "POST")
         yield _route("/api/tail", self._tail, "GET")
-        for path, document in answers.documents.items():
+        for path, document in view.documents.items():
             yield _route(path, self._document(OneAtATime(path, document, timeout_s=LONGER_S.get(path, DOCUMENT_S))), "GET")
-        for path, action in answers.actions.items():
+        for path, action in view.actions.items():
             yield _route(path, self._action(OneAtATime(path, action, timeout_s=ACTION_S)), "POST")
         yield _route("/api/session", self._session, "GET", "POST", "DELETE")
-        if answers.mcp is not None:
-            yield _route("/mcp", self._mcp(McpEndpoint(self._queries, answers.mcp, max_body_bytes=self._rules.max_body_bytes)), "POST")
+        if view.settings is not None:
+            index = index_of(self._queries, view.settings, view.documents.get("/api/lag"))
+            yield _route("/mcp", self._mcp(McpEndpoint(index, max_body_bytes=self._rules.max_body_bytes)), "POST")
 
     def _query(self, form: Form) -> Endpoint:
         name = None if form is LINES else "lines" if form is AROUND else form.name  # a search may be of any form
@@ -341,7 +330,7 @@ def _cookie(value: str, request: Request) -> str:
     return set_cookie(value, secure=request.headers.get("origin", "").startswith("https:"))
 
 
-def _as_response(document: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
+def _as_response(document: Mapping[str, object], headers: Mapping[str, str] | None = None) -> Response:
     return Response(as_json(document), 200, headers, _JSON)
 
 

@@ -19,7 +19,7 @@ LONGER_S: Final = {"/api/doctor": 30.0}
 ACTION_S: Final = 60.0
 MOST_WAITING: Final = 32
 """Requests for one document at once; a further one is refused."""
-Answer = Mapping[str, Any]
+Answer = Mapping[str, object]
 
 
 class OneAtATime:

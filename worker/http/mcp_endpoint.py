@@ -8,7 +8,6 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -28,16 +27,6 @@ DEADLINE_MS: Final = 30_000
 _LAG_S: Final = 5.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class McpSources:
-    """What the tools need besides the query lane."""
-
-    settings: Settings
-    """How pasted lines are masked."""
-    read_lag: Document | None = None
-    """What `GET /api/lag` answers; None: the lag stays unknown."""
-
-
 class McpAnswer(NamedTuple):
     """What goes back over HTTP."""
 
@@ -52,8 +41,8 @@ class McpEndpoint:
     Thread: the event loop.
     """
 
-    def __init__(self, queries: PendingQueries, sources: McpSources, *, max_body_bytes: int) -> None:
-        self._index = index_of(queries, sources)
+    def __init__(self, index: LogIndex, *, max_body_bytes: int) -> None:
+        self._index = index
         self._max_body_bytes = max_body_bytes
         self._loading = asyncio.Lock()
         self._server: StreamableHttp | None = None
@@ -73,8 +62,8 @@ class McpEndpoint:
         return StreamableHttp(self._index, max_body_bytes=self._max_body_bytes)
 
 
-def index_of(queries: PendingQueries, sources: McpSources) -> LogIndex:
-    """Return what the tools ask in the worker itself."""
+def index_of(queries: PendingQueries, settings: Settings, read_lag: Document | None) -> LogIndex:
+    """Return what the tools ask in the worker itself; without `read_lag`, what `GET /api/lag` answers, the lag stays unknown."""
 
     async def ask(query: Mapping[str, Any]) -> Mapping[str, Any]:
         try:
@@ -83,10 +72,9 @@ def index_of(queries: PendingQueries, sources: McpSources) -> LogIndex:
             raise NotAnswered(f"the worker does not answer: {error}") from error
         return answered(json.loads(reply.value))
 
-    read_lag = sources.read_lag
     return LogIndex(
         ask=ask,
-        templates_of=lines_of(sources.settings),
+        templates_of=lines_of(settings),
         read_lag=None if read_lag is None else _reading(read_lag),
         now_ms=lambda: round(time.time() * 1000),
     )

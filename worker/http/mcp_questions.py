@@ -54,21 +54,20 @@ async def overview(index: LogIndex, arguments: OverviewArguments) -> Answer:
     """Tell which services, levels and topics there are, how much comes when, how far the index lags, and what is most frequent."""
     now_ms = index.now_ms()
     filters = arguments.filters(now_ms)
-    log_data: dict[str, Any] = {}
-    complete = True
-    for name, by in (("services", "service"), ("levels", "level"), ("topics", "topic")):
-        answer = await index.ask({"as": "counts", "by": [by], "top": _TOP, "filters": filters})
-        complete = complete and bool(answer["complete"])
-        log_data[name] = [_with_times(one) for one in answer["counts"]]
-    volume = await index.ask({"as": "counts", "by": ["time"], "buckets": _BUCKETS, "filters": filters})
+    by = [["service"], ["level"], ["topic"], ["time"]]
+    counted = await index.ask({"as": "counts", "by": by, "top": _TOP, "buckets": _BUCKETS, "filters": filters})
+    *labels, volume = counted["groups"]
     frequent = await index.ask({"as": "templates", "k": 10, "filters": filters})
-    log_data["volume"] = [{"time": shown_time(one["time"]), "lines": one["lines"]} for one in volume["counts"]]
-    log_data["top_templates"] = [_template(one) for one in frequent["templates"]]
+    log_data = {
+        **{name: [_with_times(one) for one in of["counts"]] for name, of in zip(("services", "levels", "topics"), labels, strict=True)},
+        "volume": [{"time": shown_time(one["time"]), "lines": one["lines"]} for one in volume["counts"]],
+        "top_templates": [_template(one) for one in frequent["templates"]],
+    }
     lag, notes = await _lag(index)
     lines = sum(one["lines"] for one in volume["counts"])
     facts = {"window": _shown_window(arguments.window(now_ms)), "lines": lines, "bucket_s": volume.get("bucket_ms", 0) / 1000, "lag": lag}
     notes += [] if lines else [await _why_empty(index, arguments)]
-    return Answer(log_data=log_data, facts=facts, notes=tuple(notes), complete=complete and volume["complete"] and frequent["complete"])
+    return Answer(log_data=log_data, facts=facts, notes=tuple(notes), complete=counted["complete"] and frequent["complete"])
 
 
 async def search(index: LogIndex, arguments: SearchArguments) -> Answer:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from worker.http.openapi_schemas import Schema, ref, schemas
+from worker.http.json_schemas import Schema, ref, schemas
 from worker.querying.forms import FORMS
 
 _JSON = "application/json"

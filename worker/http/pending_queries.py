@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 from worker.asking.refusals import QueryReply, error_reply
 from worker.asking.requests import QueryRequest, Requester, patience_s
 from worker.http.responses import BUSY_RETRY_S, OUTAGE_RETRY_S, HttpError, retry_after
+from worker.http.worker_view import TakeRequest
 
-TakeRequest = Callable[[QueryRequest], bool]
 """Puts a request into the query lane, never blocks; False if it cannot be taken now."""
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 _Answer = TypeVar("_Answer")

@@ -62,7 +62,7 @@ def status_of(code: ReplyCode | RefusalCode) -> tuple[int, dict[str, str]]:
     return _STATUS_OF[code], retry_after(_COMES_BACK[code]) if code in _COMES_BACK else {}
 
 
-def as_json(document: Mapping[str, Any]) -> bytes:
+def as_json(document: Mapping[str, object]) -> bytes:
     """Return an object as JSON. A character that is none (half of a surrogate pair) becomes a question mark."""
     return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8", "replace")
 

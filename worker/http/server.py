@@ -19,19 +19,17 @@ Not taken: a port of its own for the pages. It is one more setting for each work
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, cast
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from worker.asking.documents import Action, Document, Page
-from worker.http.api import Answers, RequestRules, new_app
-from worker.http.mcp_endpoint import McpSources
-from worker.http.pending_queries import PendingQueries, TakeRequest
+from worker.http.api import RequestRules, new_app
+from worker.http.pending_queries import PendingQueries
 from worker.http.streams import StreamRules
+from worker.http.worker_view import WorkerView
 from worker.runtime.listening import Listening
 from worker.runtime.stage import Crash, Stage
 from worker.settings.service_tables import HttpTable
@@ -70,31 +68,22 @@ class HttpServer:
     Thread: main; the app runs on its own thread.
     """
 
-    def __init__(  # noqa: PLR0913 - each but three is given by name
+    def __init__(
         self,
         listening: Listening,
         table: HttpTable,
-        take_request: TakeRequest,
+        view: WorkerView,
         *,
         say: Callable[[str], None],
         on_crash: Crash,
-        pages: Mapping[str, Page] = MappingProxyType({}),
-        documents: Mapping[str, Document] = MappingProxyType({}),
-        actions: Mapping[str, Action] = MappingProxyType({}),
-        worker: str = "",
-        mcp: McpSources | None = None,
         limits: ServerLimits | None = None,
     ) -> None:
-        """`take_request` puts a query into the query lane, on the server's thread; `on_crash` is called if that thread fails.
-
-        `pages`, `documents` and `actions` are by path; `worker` is the name of this process that the page shows; with `mcp` there is
-        `/mcp`.
-        """
+        """`on_crash` is called if the server's thread fails."""
         self.listening = listening
         self._say = say
         token = table.token.get_secret_value()
         limits = limits or ServerLimits()
-        self._queries = PendingQueries(take_request, max_open=table.max_open_queries, timeout_s=limits.query_s)
+        self._queries = PendingQueries(view.take_request, max_open=table.max_open_queries, timeout_s=limits.query_s)
         checks_host = listening.is_loopback and not token
         rules = RequestRules(
             token=token,
@@ -108,7 +97,7 @@ class HttpServer:
             say(f"http listens on {listening.host} without a token: everyone who reaches it can search the logs")
         self._server = uvicorn.Server(
             uvicorn.Config(
-                new_app(self._queries, rules, say, Answers(pages=pages, documents=documents, actions=actions, worker=worker, mcp=mcp)),
+                new_app(self._queries, rules, say, view),
                 http=_protocol_with(limits),
                 ws="none",
                 lifespan="off",

@@ -7,10 +7,11 @@ and the answer says in words what is wrong.
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from consumers.record import Partition
 from consumers.source import KafkaRefused
+from worker.asking.worker_answers import BehindJson, GroupLagJson, LagJson, MemberJson, PartitionLagJson
 from worker.groups.kafka import KafkaPositions
 from worker.groups.lag import Lag, LagSnapshot, lag_by_partition, take_snapshot, total_lag
 from worker.groups.offsets import ConsumerGroup
@@ -56,20 +57,20 @@ class GroupLag:
         self._lock = threading.Lock()
         self._kafka: KafkaPositions | None = None
         self._looks: dict[str, deque[LagSnapshot]] = {one.group.name: deque() for one in groups}
-        self._asked_s: float | None = None
-        self._document: dict[str, Any] = {}
+        self._asked_s = float("-inf")
+        self._document: LagJson = {"asked_ms": 0, "groups": [], "error": None}
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> LagJson:
         """Return the lag of all groups, at most `FRESH_S` old; with `error` where Kafka does not answer. Waits for Kafka."""
         with self._lock:
-            if self._asked_s is None or self._clock() - self._asked_s >= FRESH_S:
+            if self._clock() - self._asked_s >= FRESH_S:
                 self._document = self._ask()
                 self._asked_s = self._clock()
             return self._document
 
     def rest(self) -> None:
         """Let go of the connection if nobody has asked for a while."""
-        if self._asked_s is not None and self._clock() - self._asked_s > _IDLE_S:
+        if self._clock() - self._asked_s > _IDLE_S:
             self.close()
 
     def close(self) -> None:
@@ -85,7 +86,7 @@ class GroupLag:
         if kafka is not None:
             kafka.close()
 
-    def _ask(self) -> dict[str, Any]:
+    def _ask(self) -> LagJson:
         asked_ms, errors = int(self._wall_ms()), []
         for _, group in self._groups:
             try:
@@ -111,19 +112,30 @@ class GroupLag:
             self._history.add_point(group.name, one.partition, now.at_ms, one.lag_records)
 
 
-def _shown(watched: WatchedGroup, looks: Sequence[LagSnapshot], history: LagHistory) -> dict[str, Any]:
-    named = {"group": watched.group.name, "kind": watched.kind}
+def _shown(watched: WatchedGroup, looks: Sequence[LagSnapshot], history: LagHistory) -> GroupLagJson:
     if not looks:
-        unknown: dict[str, Any] = {"state": "unknown", "protocol": None, "members": [], "records": 0, "seconds": None, "drain_s": None}
-        return named | unknown | {"is_never_drained": False, "most_records": 0, "partitions": [], "read_ms": None}
+        return {
+            "group": watched.group.name,
+            "kind": watched.kind,
+            "state": "unknown",
+            "protocol": None,
+            "members": [],
+            "records": 0,
+            "seconds": None,
+            "drain_s": None,
+            "is_never_drained": False,
+            "most_records": 0,
+            "partitions": [],
+            "read_ms": None,
+        }
     now = looks[-1]
     lags = lag_by_partition(looks[0] if len(looks) > 1 else None, now)
     reader = {partition: member.id or member.client for member in now.state.members for partition in member.partitions}
-    members = [
+    members: list[MemberJson] = [
         {"member": one.id or one.client, "host": one.host, "partitions": [_place(partition) for partition in one.partitions]}
         for one in now.state.members
     ]
-    partitions = [
+    partitions: list[PartitionLagJson] = [
         {
             "topic": one.partition.topic,
             "partition": one.partition.partition,
@@ -135,9 +147,17 @@ def _shown(watched: WatchedGroup, looks: Sequence[LagSnapshot], history: LagHist
         }
         for one in now.positions
     ]
-    state = {"state": now.state.state, "protocol": now.state.protocol, "members": members}
-    most = max((lag.records for lag in lags.values()), default=0)
-    return named | state | _figures(total_lag(lags)) | {"most_records": most, "partitions": partitions, "read_ms": now.at_ms}
+    return {
+        "group": watched.group.name,
+        "kind": watched.kind,
+        "state": now.state.state,
+        "protocol": now.state.protocol,
+        "members": members,
+        **_figures(total_lag(lags)),
+        "most_records": max((lag.records for lag in lags.values()), default=0),
+        "partitions": partitions,
+        "read_ms": now.at_ms,
+    }
 
 
 def _until_now(points: list[tuple[int, int]], now_ms: int, records: int) -> list[tuple[int, int]]:
@@ -145,7 +165,7 @@ def _until_now(points: list[tuple[int, int]], now_ms: int, records: int) -> list
     return [*(point for point in points if point[0] < now_ms), (now_ms, records)][-MOST_POINTS:]
 
 
-def _figures(lag: Lag) -> dict[str, Any]:
+def _figures(lag: Lag) -> BehindJson:
     drain_s = lag.drain_s
     return {
         "records": lag.records,

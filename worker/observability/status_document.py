@@ -5,9 +5,21 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from consumers.text.redact import ALL, Redactor
+from worker.asking.worker_answers import (
+    AssignedJson,
+    CanaryJson,
+    ConditionJson,
+    DependencyJson,
+    EngineJson,
+    FaultJson,
+    SavedJson,
+    SearchableJson,
+    StatusJson,
+    VerdictJson,
+)
 from worker.observability.condition_watch import ConditionState, summary_of, text_for
 from worker.observability.health import Verdict
 from worker.observability.looks import bucket_counts, quantile
@@ -30,18 +42,18 @@ def worker_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-def status_document(service: RunningService) -> Callable[[Mapping[str, str]], dict[str, Any]]:
+def status_document(service: RunningService) -> Callable[[Mapping[str, str]], StatusJson]:
     """Return the function that makes the document; to be called by one thread at a time."""
     redacted = _Redacted(Redactor((ALL, *service.settings.redact.rules)))
 
-    def document(_params: Mapping[str, str]) -> dict[str, Any]:
+    def document(_params: Mapping[str, str]) -> StatusJson:
         status, pipeline = service.status, service.pipeline
         now_s, now_ms = time.monotonic(), wall_ms()
 
         def shown_ms(at_s: float | None) -> int | None:
             return None if at_s is None else round(now_ms - 1000 * (now_s - at_s))
 
-        model, sink = service.connections.model, status.index_counts.last()
+        sink = status.index_counts.last()
         lines_per_s = status.conditions.rate("vectail_sink_lines_total", pipeline.store.tally.lines, now_s, window_s=_SHORT_S)
         return {
             "version": vectail_version(),
@@ -53,7 +65,7 @@ def status_document(service: RunningService) -> Callable[[Mapping[str, str]], di
             "alive": _verdict(status.health.alive()),
             "searchable": _searchable(service),
             "canary": _canary(service),
-            "engine": {"name": model.engine.name, "model": model.prepared.name, **_engine(service, now_s)},
+            "engine": _engine(service, now_s),
             "rates": {"lines_per_s": None if lines_per_s is None else round(lines_per_s, 1)},
             "savings": _savings(service),
             "index": {
@@ -72,27 +84,27 @@ def status_document(service: RunningService) -> Callable[[Mapping[str, str]], di
     return document
 
 
-def _verdict(verdict: Verdict) -> dict[str, Any]:
+def _verdict(verdict: Verdict) -> VerdictJson:
     return {"status": verdict.status, "checks": dict(verdict.checks)}
 
 
-def _searchable(service: RunningService) -> dict[str, Any] | None:
+def _searchable(service: RunningService) -> SearchableJson | None:
     """Return the quantiles of the last ten minutes; of all time if no line came in them; None if none ever did."""
     seen = service.pipeline.store.tally.searchable.seen()
     before = dict(bucket_counts(service.status.conditions.first_buckets("vectail_searchable_seconds", window_s=_LONG_S)))
     lately = [(bound, count - before.get(float(f"{bound:g}"), 0.0)) for bound, count in seen.buckets]
-    return _quantiles(lately, "lines", since_start=False) or _quantiles(seen.buckets, "lines", since_start=True)
+    return _quantiles(lately, since_start=False) or _quantiles(seen.buckets, since_start=True)
 
 
-def _quantiles(buckets: Iterable[tuple[float, float]], counted: str, *, since_start: bool) -> dict[str, Any] | None:
+def _quantiles(buckets: Iterable[tuple[float, float]], *, since_start: bool) -> SearchableJson | None:
     found = list(buckets)
     p50_s, p99_s = quantile(0.5, found), quantile(0.99, found)
     if p50_s is None or p99_s is None:
         return None
-    return {"p50_s": round(p50_s, 3), "p99_s": round(p99_s, 3), counted: int(found[-1][1]), "since_start": since_start}
+    return {"p50_s": round(p50_s, 3), "p99_s": round(p99_s, 3), "lines": int(found[-1][1]), "since_start": since_start}
 
 
-def _canary(service: RunningService) -> dict[str, Any] | None:
+def _canary(service: RunningService) -> CanaryJson | None:
     if service.connections.canary_producer is None:
         return None
     tally = service.status.canary.tally
@@ -102,10 +114,13 @@ def _canary(service: RunningService) -> dict[str, Any] | None:
     return {"found": tally.results["found"], "lost": tally.results["lost"], "p50_s": p50_s, "p99_s": p99_s}
 
 
-def _engine(service: RunningService, now_s: float) -> dict[str, Any]:
+def _engine(service: RunningService, now_s: float) -> EngineJson:
     tally, engine = service.pipeline.embed.tally, service.pipeline.guarded_engine
     share = service.status.conditions.rate("vectail_engine_busy_seconds_total", tally.seconds, now_s, window_s=_SHORT_S)
+    model = service.connections.model
     return {
+        "name": model.engine.name,
+        "model": model.prepared.name,
         "is_up": engine.is_up,
         "busy_share": None if share is None else round(min(share, 1.0), 4),
         "templates": tally.templates,
@@ -114,7 +129,7 @@ def _engine(service: RunningService, now_s: float) -> dict[str, Any]:
     }
 
 
-def _savings(service: RunningService) -> list[dict[str, Any]]:
+def _savings(service: RunningService) -> list[SavedJson]:
     outcomes = service.pipeline.log_ledger.outcomes()
     return [
         {
@@ -129,7 +144,7 @@ def _savings(service: RunningService) -> list[dict[str, Any]]:
     ]
 
 
-def _dependencies(service: RunningService, shown_ms: Callable[[float | None], int | None]) -> list[dict[str, Any]]:
+def _dependencies(service: RunningService, shown_ms: Callable[[float | None], int | None]) -> list[DependencyJson]:
     engine = service.pipeline.guarded_engine
     found = [(probe.name, probe.error_line(), probe.away_since_s()) for probe in service.status.probes]
     found.append(("engine", "" if engine.is_up else "being made anew", None if engine.is_up else engine.busy_since_s))
@@ -139,7 +154,7 @@ def _dependencies(service: RunningService, shown_ms: Callable[[float | None], in
     ]
 
 
-def _assignments(service: RunningService) -> list[dict[str, Any]]:
+def _assignments(service: RunningService) -> list[AssignedJson]:
     kafka, pipeline = service.settings.kafka, service.pipeline
     owned = ((kafka.group, pipeline.log_ledger.owned()), (kafka.query_group, pipeline.query_ledger.owned()))
     return [
@@ -147,7 +162,7 @@ def _assignments(service: RunningService) -> list[dict[str, Any]]:
     ]
 
 
-def _errors(redacted: "_Redacted", shown_ms: Callable[[float | None], int | None]) -> list[dict[str, Any]]:
+def _errors(redacted: "_Redacted", shown_ms: Callable[[float | None], int | None]) -> list[FaultJson]:
     """Return the last warnings and errors, newest first; what looks like a secret is left out, whatever the settings say."""
     faults = recent_faults().newest_first()
     events = redacted.texts([one.event for one in faults])
@@ -175,7 +190,7 @@ class _Redacted:
         return [known[text] for text in texts]
 
 
-def _condition(state: ConditionState, shown_ms: Callable[[float | None], int | None]) -> dict[str, Any]:
+def _condition(state: ConditionState, shown_ms: Callable[[float | None], int | None]) -> ConditionJson:
     condition, worker = state.condition, worker_name()
     first = state.firing[0] if state.firing else None
     return {

@@ -8,10 +8,9 @@ or can no longer be in time.
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -205,9 +204,9 @@ class Answer:
         for stage, seconds in times.items():
             self.tally.seconds[stage].add(seconds)
         self.tally.seconds["total"].add(sum(times.values()))
-        self._reply(requester, QueryReply(bounded_json(document | {"seconds": times}), "answered"))
+        self._reply(requester, QueryReply(bounded_json({**document, "seconds": times}), "answered"))
 
-    def _document(self, query: _OpenQuery, stop_s: float) -> dict[str, Any]:
+    def _document(self, query: _OpenQuery, stop_s: float) -> Mapping[str, object]:
         """Return what the reply holds; reading ends at `stop_s`, complete or not. Raises SinkBusy."""
         ready = query.ready
 
@@ -215,8 +214,12 @@ class Answer:
             return self._clock() >= stop_s or ready.requester.is_gone()
 
         sought = PreparedQuery(ready.query, ready.vector, ready.is_exact, query.near)
-        document = self._answers[form_of(ready.query).name](sought, deadline_passed, stop_s)
-        return document if ready.query.text is None else document | {"mode": mode_of(sought)}
+        answer = self._answers[form_of(ready.query).name]
+        is_widened = bool(ready.query.widen and ready.is_exact and ready.query.mode is None)
+        document: Mapping[str, object] = {} if is_widened else answer(sought, deadline_passed, stop_s)
+        if is_widened or (ready.query.widen and not document.get("hits", document.get("templates"))):
+            document = {**answer(_of_all_time(sought), deadline_passed, stop_s), "widened": True}
+        return document if ready.query.text is None else {**document, "mode": mode_of(sought)}
 
     def _give_up(self, query: _OpenQuery) -> None:
         requester = query.ready.requester
@@ -232,6 +235,11 @@ class Answer:
     def _reply(self, requester: Requester, reply: QueryReply) -> None:
         self.tally.outcomes[reply.code] += 1
         requester.reply(reply, deadline_s=requester.deadline_s)
+
+
+def _of_all_time(sought: PreparedQuery) -> PreparedQuery:
+    filters = sought.query.filters.model_copy(update={"since_ms": None, "until_ms": None})
+    return sought._replace(query=sought.query.model_copy(update={"filters": filters}))
 
 
 def _is_heavy(ready: ReadyQuery) -> bool:

@@ -1,10 +1,11 @@
 """What stands around a line: its neighbours in the same partition, by offset."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 from consumers.decode.kafka_times import is_far
 from sinks.line import Line
 from sinks.reading.reader import BlockReader
+from worker.asking.answers import HitJson, HitsJson
 from worker.asking.filters import Filters
 from worker.asking.question import Around, Query
 from worker.asking.refusals import BadQuery
@@ -79,12 +80,13 @@ def _check(query: Query) -> None:
 
 
 def _open(sources: Sources) -> Answer:
-    def answer(sought: PreparedQuery, deadline_passed: OutOfTime, _stop_s: float) -> dict[str, Any]:
+    def answer(sought: PreparedQuery, deadline_passed: OutOfTime, _stop_s: float) -> HitsJson:
         place = sought.query.around
         assert place is not None  # noqa: S101 - the form of a query that has one
         around = lines_around(sources.index.reader, place, deadline_passed, now_ms=sources.wall_ms())
         groups = groups_of_lines(sources.index, around.lines)
-        return {"hits": [shown_line(line) | shown_group(groups[line.template]) for line in around.lines], "complete": around.complete}
+        hits = [cast("HitJson", {**shown_line(line), **shown_group(groups[line.template])}) for line in around.lines]
+        return {"hits": hits, "complete": around.complete}
 
     return answer
 

@@ -6,13 +6,14 @@ also holds for the small numbers of rare kinds. Real logs vary more than that, s
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sinks.reading.counting import CountQuery
 from sinks.reading.filters import LineFilter
+from worker.asking.answers import ChangeJson, ChangesJson, GroupJson, TotalsJson
 from worker.asking.question import Query, Window
 from worker.querying.counts import MOST_TEMPLATES
 from worker.querying.family_counts import count_families
@@ -47,7 +48,7 @@ class _Kinds(NamedTuple):
     complete: bool
 
 
-def compare_windows(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime) -> dict[str, Any]:
+def compare_windows(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime) -> ChangesJson:
     """Return what differs, as a reply holds it: of each change the `k` most telling ones. Raises SinkBusy."""
     query = sought.query
     now, before = query.windows
@@ -62,7 +63,7 @@ def compare_windows(index: Index, sought: PreparedQuery, deadline_passed: OutOfT
     ours, theirs = (count(index, _within(scope.only, window), templates, deadline_passed) for window in (now, before))
     pairs = _pairs(ours.counts, theirs.counts, now, before)
     entries = _entries(index, query, pairs, theirs.counts | ours.counts)
-    totals = {"lines": int(pairs.now.sum()), "before": int(pairs.before.sum())}
+    totals: TotalsJson = {"lines": int(pairs.now.sum()), "before": int(pairs.before.sum())}
     return {"compare": entries, "totals": totals, "complete": complete and ours.complete and theirs.complete}
 
 
@@ -88,25 +89,30 @@ def _pairs(ours: Mapping[str, _Counted], theirs: Mapping[str, _Counted], now: Wi
     return _Pairs(keys, lines, were, now.until_ms - now.since_ms, before.until_ms - before.since_ms)
 
 
-def _entries(index: Index, query: Query, pairs: _Pairs, counted: Mapping[str, _Counted]) -> list[dict[str, Any]]:
+def _entries(index: Index, query: Query, pairs: _Pairs, counted: Mapping[str, _Counted]) -> list[ChangeJson]:
     """Return of each change the first entries, as a reply shows them; `counted` are now's, or before's of what is gone."""
     chosen = [(change, at) for change in CHANGES for at in _most_telling(pairs, change)[: query.k].tolist()]
     frequent = {counted[pairs.keys[at]].frequent for _, at in chosen}
     texts = index.sink.template_texts(frequent) if frequent else {}
     groups = index.templates.groups_of(texts)
-    entries = []
+    entries: list[ChangeJson] = []
     for change, at in chosen:
         key = pairs.keys[at]
         one = counted[key]
         group = groups.get(one.frequent)
-        named = {} if group is None else shown_group(group)
-        entries.append(
-            {"change": change}
-            | ({"template": key} | named if query.expand else named | {"family": key})
-            | {"text": texts.get(one.frequent, ""), "templates": one.templates}
-            | {"lines": int(pairs.now[at]), "before": int(pairs.before[at]), "ratio": pairs.ratio(at)}
-            | {"first": one.first_ms, "last": one.last_ms}
-        )
+        named = GroupJson() if group is None else shown_group(group)
+        entry = {
+            "change": change,
+            **({"template": key, **named} if query.expand else {**named, "family": key}),
+            "text": texts.get(one.frequent, ""),
+            "templates": one.templates,
+            "lines": int(pairs.now[at]),
+            "before": int(pairs.before[at]),
+            "ratio": pairs.ratio(at),
+            "first": one.first_ms,
+            "last": one.last_ms,
+        }
+        entries.append(cast("ChangeJson", entry))
     return entries
 
 
@@ -160,7 +166,7 @@ def _check(query: Query) -> None:
 
 
 def _open(sources: Sources) -> Answer:
-    def answer(sought: PreparedQuery, deadline_passed: OutOfTime, _stop_s: float) -> dict[str, Any]:
+    def answer(sought: PreparedQuery, deadline_passed: OutOfTime, _stop_s: float) -> ChangesJson:
         return compare_windows(sources.index, sought, deadline_passed)
 
     return answer

@@ -5,18 +5,22 @@ and counts by family are summed up from those by template. Grouped by one of the
 lines are counted.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple, cast
 
 from consumers.decode.kafka_times import is_far
 from consumers.decode.line_zones import DAY_MS
 from sinks.reading.counting import CountQuery, CountRow
+from sinks.reading.filters import LineFilter
+from sinks.reading.reader import BlockReader
 from sinks.reading.tally import FIELD, FIELD_NAMES
+from worker.asking.answers import CountedAnswerJson, CountedJson, CountsJson, OneCountJson
 from worker.asking.question import GROUPINGS, Grouping, Query
 from worker.asking.refusals import BadQuery
 from worker.querying.count_by_family import count_by_family
 from worker.querying.form import Answer, Form, Sources, refuse_set
 from worker.querying.ranking import Index, OutOfTime, SearchBounds
-from worker.querying.scope import scope_of
+from worker.querying.scope import line_filter, scope_of
 from worker.querying.search import PreparedQuery, rank
 
 MOST_TEMPLATES = 64
@@ -25,6 +29,9 @@ TOP = 20
 """Groups in an answer, if the query does not say."""
 BUCKETS = 60
 """Of time, if the query does not say."""
+_NO_FACETS: Final = ("time", "template", "family", FIELD_NAMES)
+"""What has no filters that a facet could leave out."""
+_NO_LINES: Final = CountRow((), 0, 0, 0)
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, DAY_MS
 WIDTHS_MS = (
     *(1, 2, 5, 10, 20, 50, 100, 200, 500),
@@ -52,45 +59,116 @@ class CountListing(NamedTuple):
     """False when a bound or the deadline cut it short."""
 
 
-def find_counts(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime, *, now_ms: float) -> CountListing:
-    """Count the lines under the query's filters; with a text, those of the templates that fit it best. Raises SinkBusy."""
-    query = sought.query
-    by = _groups_of(query)
-    scope = scope_of(index, query.filters, deadline_passed)
-    templates = None if scope.templates is None else tuple(sorted(scope.templates))
-    complete = scope.complete
-    if query.text is not None:
-        ranking = rank(index, sought, SearchBounds(MOST_TEMPLATES, 1, scope.only, deadline_passed, scope.templates))
-        templates = tuple(template.template for template in ranking.templates[:MOST_TEMPLATES])
-        complete = complete and (ranking.complete or len(ranking.templates) >= MOST_TEMPLATES)
-    wanted = CountQuery(scope.only, templates=templates)
-    bucket_ms = None
-    if "time" in by:
-        total = index.reader.count(wanted, deadline_passed=deadline_passed)
-        if not total.rows:
-            return CountListing(by, [], {}, {}, None, complete and total.complete)
-        since_ms, until_ms = _window_ms(query, _likely(index, wanted, total.rows[0], deadline_passed, now_ms), now_ms)
-        bucket_ms = width_ms(since_ms, until_ms, query.buckets or BUCKETS)
-        wanted = wanted._replace(bucketed_ms=(since_ms, until_ms - 1))
-    wanted = wanted._replace(by=by, bucket_ms=bucket_ms, top=query.top or TOP)
-    if "family" in by:
-        found = count_by_family(index, wanted, deadline_passed)
-        texts = index.sink.template_texts(set(found.frequent.values())) if found.rows else {}
-        shown = {family: texts.get(template, "") for family, template in found.frequent.items()} | texts
-        return CountListing(by, found.rows, shown, found.names, bucket_ms, complete and found.complete)
-    counted = index.reader.count(wanted, deadline_passed=deadline_passed)
-    texts = {}
-    if "template" in by and counted.rows:
-        texts = index.sink.template_texts({str(row.key[by.index("template")]) for row in counted.rows})
-    groups = index.templates.groups_of(texts)
-    names = {template: group.name for template, group in groups.items() if group.name is not None}
-    return CountListing(by, counted.rows, texts, names, bucket_ms, complete and counted.complete)
+def find_counts(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime, *, now_ms: float) -> list[CountListing]:
+    """Count the lines under the query's filters, once for each grouping; with a text, those of the templates that fit it best.
+
+    All counts are of one snapshot of the index. Raises SinkBusy.
+    """
+    lines = _lines_of(index, sought, deadline_passed)
+
+    def count_all(reader: BlockReader) -> list[CountListing]:
+        counting = _Counting(index._replace(reader=reader), sought.query, lines, deadline_passed, now_ms)
+        return [counting.by(_in_order(groups)) for groups in sought.query.groupings]
+
+    return index.reader.over_one_snapshot(count_all, deadline_passed=deadline_passed)
 
 
-def counts_document(listing: CountListing) -> dict[str, Any]:
-    """Return the answer as a reply holds it."""
-    width = {} if listing.bucket_ms is None else {"bucket_ms": listing.bucket_ms}
-    return {"counts": [_shown(listing, row) for row in listing.rows], "by": list(listing.by), **width, "complete": listing.complete}
+class _Wanted(NamedTuple):
+    """Which lines are counted."""
+
+    only: LineFilter
+    templates: tuple[str, ...] | None
+    complete: bool
+
+
+def _lines_of(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime) -> _Wanted:
+    scope = scope_of(index, sought.query.filters, deadline_passed)
+    if sought.query.text is None:
+        return _Wanted(scope.only, None if scope.templates is None else tuple(sorted(scope.templates)), scope.complete)
+    ranking = rank(index, sought, SearchBounds(MOST_TEMPLATES, 1, scope.only, deadline_passed, scope.templates))
+    templates = tuple(template.template for template in ranking.templates[:MOST_TEMPLATES])
+    return _Wanted(scope.only, templates, scope.complete and (ranking.complete or len(ranking.templates) >= MOST_TEMPLATES))
+
+
+class _Counting:
+    """Counts the same lines by one grouping after another.
+
+    Thread: one.
+    """
+
+    def __init__(self, index: Index, query: Query, lines: _Wanted, deadline_passed: OutOfTime, now_ms: float) -> None:
+        self._index = index
+        self._query = query
+        self._lines = lines
+        self._deadline_passed = deadline_passed
+        self._now_ms = now_ms
+        self._window: tuple[int, int] | None = None
+        """The one that buckets cut, once it is known."""
+
+    def by(self, by: tuple[Grouping, ...]) -> CountListing:
+        """Count by one grouping."""
+        index, (only, templates, is_all) = self._index, self._lines
+        wanted = CountQuery(only, templates, by, top=self._query.top or TOP)
+        if self._query.facets and (name := by[0]) not in _NO_FACETS and len(by) == 1:
+            not_templates = only.not_templates
+            wanted = wanted._replace(only=line_filter(self._query.filters.without(name))._replace(not_templates=not_templates))
+        if "time" in by:
+            self._window = window = self._window or self._window_ms(CountQuery(only, templates))
+            bucket_ms = width_ms(*window, self._query.buckets or BUCKETS)
+            wanted = wanted._replace(bucket_ms=bucket_ms, bucketed_ms=(window[0], window[1] - 1))
+        if "family" in by:
+            found = count_by_family(index, wanted, self._deadline_passed)
+            texts = index.sink.template_texts(set(found.frequent.values())) if found.rows else {}
+            shown = {family: texts.get(template, "") for family, template in found.frequent.items()} | texts
+            return _listing(wanted, found.rows, shown, found.names, complete=is_all and found.complete)
+        counted = index.reader.count(wanted, deadline_passed=self._deadline_passed)
+        texts = {}
+        if "template" in by and counted.rows:
+            texts = index.sink.template_texts({str(row.key[by.index("template")]) for row in counted.rows})
+        groups = index.templates.groups_of(texts)
+        names = {template: group.name for template, group in groups.items() if group.name is not None}
+        return _listing(wanted, counted.rows, texts, names, complete=is_all and counted.complete)
+
+    def _window_ms(self, wanted: CountQuery) -> tuple[int, int]:
+        """Return the window that buckets cut: the filter's; where that is open, or cannot be true, as far as there are lines."""
+        since_ms, until_ms = map(self._if_likely, (wanted.only.since_ms, wanted.only.until_ms))
+        if since_ms is None or until_ms is None:
+            lines = self._likely(wanted)
+            since_ms = lines.first_ms if since_ms is None else since_ms
+            until_ms = lines.last_ms + 1 if until_ms is None else until_ms
+        return since_ms, max(until_ms, since_ms + 1)
+
+    def _if_likely(self, time_ms: int | None) -> int | None:
+        return None if time_ms is None or is_far(time_ms, self._now_ms) else time_ms
+
+    def _likely(self, wanted: CountQuery) -> CountRow:
+        """Return the lines of times that can be true, all of them if there are no such: few others would make one bucket of all."""
+        rows = self._index.reader.count(wanted, deadline_passed=self._deadline_passed).rows
+        total = rows[0] if rows else _NO_LINES
+        if not (is_far(total.first_ms, self._now_ms) or is_far(total.last_ms, self._now_ms)):
+            return total
+        since_ms, until_ms = wanted.only.since_ms, wanted.only.until_ms
+        end_ms = int(self._now_ms) + DAY_MS
+        only = wanted.only._replace(since_ms=max(since_ms or 0, 0), until_ms=end_ms if until_ms is None else min(until_ms, end_ms))
+        rows = self._index.reader.count(wanted._replace(only=only), deadline_passed=self._deadline_passed).rows
+        return rows[0] if rows else total
+
+
+def _listing(counted: CountQuery, rows: list[CountRow], texts: dict[str, str], names: dict[str, str], *, complete: bool) -> CountListing:
+    return CountListing(counted.by, rows, texts, names, counted.bucket_ms if rows else None, complete)
+
+
+def counts_document(listings: Sequence[CountListing], *, is_several: bool = False) -> CountedAnswerJson:
+    """Return the answer as a reply holds it: the counts, or a list of them."""
+    counts = [_one_count(listing) for listing in listings]
+    return {"groups": counts, "complete": all(one["complete"] for one in counts)} if is_several else cast("CountsJson", counts[0])
+
+
+def _one_count(listing: CountListing) -> OneCountJson:
+    shown: OneCountJson = {"counts": [_shown(listing, row) for row in listing.rows], "by": list(listing.by), "complete": listing.complete}
+    if listing.bucket_ms is not None:
+        shown["bucket_ms"] = listing.bucket_ms
+    return shown
 
 
 def width_ms(since_ms: int, until_ms: int, buckets: int) -> int:
@@ -104,56 +182,36 @@ def width_ms(since_ms: int, until_ms: int, buckets: int) -> int:
     return width
 
 
-def _groups_of(query: Query) -> tuple[Grouping, ...]:
+def _in_order(by: Sequence[Grouping]) -> tuple[Grouping, ...]:
     """Return what is grouped by, time first."""
-    by = query.by or (["template"] if query.buckets is None else ["time"])
     return (*(name for name in GROUPINGS if name in by), *(name for name in by if name not in GROUPINGS))
 
 
-def _likely(index: Index, wanted: CountQuery, total: CountRow, deadline_passed: OutOfTime, now_ms: float) -> CountRow:
-    """Return the lines of times that can be true; all of them if there are no such. Few with another time would make one bucket of all."""
-    if not (is_far(total.first_ms, now_ms) or is_far(total.last_ms, now_ms)):
-        return total
-    since_ms, until_ms = wanted.only.since_ms, wanted.only.until_ms
-    end_ms = int(now_ms) + DAY_MS
-    only = wanted.only._replace(since_ms=max(since_ms or 0, 0), until_ms=end_ms if until_ms is None else min(until_ms, end_ms))
-    rows = index.reader.count(wanted._replace(only=only), deadline_passed=deadline_passed).rows
-    return rows[0] if rows else total
-
-
-def _window_ms(query: Query, total: CountRow, now_ms: float) -> tuple[int, int]:
-    """Return the window that buckets cut: the filter's; where that is open, or further than any line can be, as far as there are lines."""
-    since_ms, until_ms = query.filters.since_ms, query.filters.until_ms
-    first_ms = total.first_ms if since_ms is None or is_far(since_ms, now_ms) else since_ms
-    end_ms = total.last_ms + 1 if until_ms is None or is_far(until_ms, now_ms) else until_ms
-    return first_ms, end_ms
-
-
-def _shown(listing: CountListing, row: CountRow) -> dict[str, Any]:
-    shown: dict[str, Any] = dict(zip(listing.by, row.key, strict=True))
-    ids = [shown[name] for name in ("template", "family") if name in shown]
+def _shown(listing: CountListing, row: CountRow) -> CountedJson:
+    shown: dict[str, object] = dict(zip(listing.by, row.key, strict=True))
+    ids = [str(shown[name]) for name in ("template", "family") if name in shown]
     if ids:
         shown["text"] = listing.texts.get(ids[0], "")
         if name := next((listing.names[one] for one in ids if one in listing.names), None):
             shown["name"] = name
-    return shown | {"lines": row.lines, "first": row.first_ms, "last": row.last_ms}
+    shown |= {"lines": row.lines, "first": row.first_ms, "last": row.last_ms}
+    return cast("CountedJson", shown)  # whose further keys are what is counted by
 
 
 def _check(query: Query) -> None:
-    by = query.by
-    if by is None:
-        return
-    if len(set(by)) < len(by):
-        raise BadQuery("by", "names the same twice")
-    if FIELD_NAMES in by and len(by) > 1:
-        raise BadQuery("by", f"{FIELD_NAMES} stands alone: it counts names of fields; give {FIELD}NAME to count by values")
-    if "time" not in by:
+    for by in query.groupings:
+        if len(set(by)) < len(by):
+            raise BadQuery("by", "names the same twice")
+        if FIELD_NAMES in by and len(by) > 1:
+            raise BadQuery("by", f"{FIELD_NAMES} stands alone: it counts names of fields; give {FIELD}NAME to count by values")
+    if not any("time" in by for by in query.groupings):
         refuse_set("needs time among by", buckets=query.buckets)
 
 
 def _open(sources: Sources) -> Answer:
-    def answer(sought: PreparedQuery, deadline_passed: OutOfTime, _stop_s: float) -> dict[str, Any]:
-        return counts_document(find_counts(sources.index, sought, deadline_passed, now_ms=sources.wall_ms()))
+    def answer(sought: PreparedQuery, deadline_passed: OutOfTime, _stop_s: float) -> CountedAnswerJson:
+        listings = find_counts(sources.index, sought, deadline_passed, now_ms=sources.wall_ms())
+        return counts_document(listings, is_several=sought.query.is_several)
 
     return answer
 
@@ -161,9 +219,9 @@ def _open(sources: Sources) -> Answer:
 COUNTS = Form(
     "counts",
     _open,
-    takes=("by", "buckets", "top"),
+    takes=("by", "buckets", "top", "facets"),
     check=_check,
     path="/api/counts",
-    schema="Counts",
+    schema="CountedAnswer",
     summary="Count lines by time, template, family, label or field",
 )

@@ -4,7 +4,7 @@ The answer step calls it. An answer says how far it reaches and holds the questi
 resolved and a text is replaced by the templates that it meant: so all answers are of one set of lines, however the index grows.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from sinks.reading.filters import LineFilter
 from sinks.reading.ordered import OrderedLines, Reach
 from sinks.reading.places import PLACE_PATTERN, LinePlace, parse_place
 from sinks.reading.selecting import Selection
+from worker.asking.answers import ExportedJson
 from worker.asking.moments import MOST_MS
 from worker.asking.question import Query
 from worker.asking.refusals import BadQuery
@@ -28,7 +29,7 @@ LINES: Final = 1_000
 """How many lines come at most, if the query does not say."""
 
 
-def export_lines(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime) -> dict[str, Any]:
+def export_lines(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime) -> ExportedJson:
     """Return the next lines, how far they reach, and how to go on, as a reply holds it. Raises SinkBusy."""
     query = sought.query
     scope = scope_of(index, query.filters, deadline_passed)
@@ -96,7 +97,7 @@ def _cut(found: OrderedLines) -> tuple[list[ShownLine], Reach]:
     return shown[:fitting], Reach(last.time, place)
 
 
-def _next(query: Query, selection: Selection, reach: Reach, end_ms: int) -> dict[str, Any]:
+def _next(query: Query, selection: Selection, reach: Reach, end_ms: int) -> dict[str, object]:
     """Return the question for the lines that follow."""
     asked = query.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude={"after", "filters"}) | {"as": "export"}
     filters = query.filters.model_dump(mode="json", exclude_unset=True) | {"since_ms": reach.time_ms, "until_ms": end_ms}
@@ -117,7 +118,7 @@ def _check(query: Query) -> None:
 
 
 def _open(sources: Sources) -> Answer:
-    def answer(sought: PreparedQuery, deadline_passed: OutOfTime, _stop_s: float) -> dict[str, Any]:
+    def answer(sought: PreparedQuery, deadline_passed: OutOfTime, _stop_s: float) -> ExportedJson:
         return export_lines(sources.index, sought, deadline_passed)
 
     return answer

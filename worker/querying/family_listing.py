@@ -5,9 +5,10 @@ The answer step calls it, and `vectail templates` where it may read the index it
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 from sinks.line import Line
+from worker.asking.answers import FamilyJson, GroupJson, TemplatesJson
 from worker.querying.families import Group
 from worker.querying.family_counts import FamilyCount, count_families
 from worker.querying.ranking import Index, OutOfTime, RankedTemplate, SearchBounds, by_family, groups_of_lines
@@ -63,14 +64,14 @@ def find_families(index: Index, sought: PreparedQuery, deadline_passed: OutOfTim
     return FamilyListing(families, complete=complete and not deadline_passed())
 
 
-def families_document(listing: FamilyListing) -> dict[str, Any]:
+def families_document(listing: FamilyListing) -> TemplatesJson:
     """Return the answer as a reply holds it."""
     return {"templates": [_shown(family) for family in listing.families], "complete": listing.complete}
 
 
-def shown_group(group: Group) -> dict[str, Any]:
+def shown_group(group: Group) -> GroupJson:
     """Return how a reply names a group."""
-    return {"family": group.family} | ({} if group.name is None else {"name": group.name})
+    return {"family": group.family} if group.name is None else {"family": group.family, "name": group.name}
 
 
 def _members(
@@ -97,9 +98,10 @@ def _summary(count: FamilyCount, texts: dict[str, str], examples: dict[str, list
     return FamilySummary(count, text, example, scores.get(count.group.family))
 
 
-def _shown(family: FamilySummary) -> dict[str, Any]:
+def _shown(family: FamilySummary) -> FamilyJson:
     counted = family.counted
-    shown: dict[str, Any] = shown_group(counted.group) | {
+    fields = {
+        **shown_group(counted.group),
         "text": family.text,
         "templates": counted.templates,
         "lines": counted.lines,
@@ -107,4 +109,7 @@ def _shown(family: FamilySummary) -> dict[str, Any]:
         "last": counted.last_ms,
         "example": None if family.example is None else family.example.text,
     }
-    return shown if family.score is None else shown | {"score": round(family.score, 6)}
+    shown = cast("FamilyJson", fields)  # mypy merges no TypedDict into one that has more
+    if family.score is not None:
+        shown["score"] = round(family.score, 6)
+    return shown

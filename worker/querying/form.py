@@ -3,9 +3,9 @@
 Each form is declared in the file that answers it; `worker.querying.forms` lists them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from worker.asking.question import Query
 from worker.asking.refusals import BadQuery
@@ -14,7 +14,7 @@ from worker.querying.ranking import Index, OutOfTime
 if TYPE_CHECKING:
     from worker.querying.search import PreparedQuery
 
-Answer = Callable[["PreparedQuery", OutOfTime, float], dict[str, Any]]
+Answer = Callable[["PreparedQuery", OutOfTime, float], Mapping[str, object]]
 """Returns what a reply holds. Reading ends when it is out of time, which it is from a moment of the clock on. Raises SinkBusy."""
 
 

@@ -5,7 +5,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from worker.asking.filters import TRACE_FIELD
-from worker.asking.question import Query
+from worker.asking.question import ONE, SEVERAL, Query
 from worker.asking.refusals import BadQuery
 from worker.querying.around import AROUND
 from worker.querying.compare import COMPARE
@@ -31,7 +31,7 @@ def parse_query(value: bytes | None, form: str | None = None) -> Query:
         query = Query.model_validate_json(value or b"")
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        field = ".".join(str(part) for part in first["loc"])[:_SHOWN_CHARACTERS]
+        field = ".".join(str(part) for part in first["loc"] if part not in (ONE, SEVERAL))[:_SHOWN_CHARACTERS]
         raise BadQuery(field or "query", first["msg"].removeprefix("Value error, ")) from None
     if form is not None:
         if "form" in query.model_fields_set and query.form != form:

@@ -5,9 +5,10 @@ be counted exactly has no figures.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from sinks.sink import SinkBusy
+from worker.asking.answers import FamilyFiguresJson, HitFamilyJson
 from worker.querying.family_counts import FamilyCount, count_families
 from worker.querying.family_listing import shown_group
 from worker.querying.ranking import Index, groups_of_lines
@@ -31,14 +32,14 @@ class HitFamilies:
         self._clock = clock
         self._again_s = float("-inf")
 
-    def shown(self, hits: Sequence[Hit], scope: Scope, stop_s: float) -> list[dict[str, Any]]:
+    def shown(self, hits: Sequence[Hit], scope: Scope, stop_s: float) -> list[HitFamilyJson]:
         """Return for each hit what a reply says of its family; counting ends at `stop_s`."""
         groups = groups_of_lines(self._index, [hit.line for hit in hits])
         families = [groups[hit.line.template] for hit in hits]
         figures = self._figures(list(dict.fromkeys(group.family for group in families)), scope, stop_s)
-        return [shown_group(group) | figures.get(group.family, {}) for group in families]
+        return [{**shown_group(group), **figures.get(group.family, FamilyFiguresJson())} for group in families]
 
-    def _figures(self, families: Sequence[str], scope: Scope, stop_s: float) -> dict[str, dict[str, int]]:
+    def _figures(self, families: Sequence[str], scope: Scope, stop_s: float) -> dict[str, FamilyFiguresJson]:
         started_s = self._clock()
         if not families or started_s < self._again_s or started_s >= stop_s:
             return {}
@@ -51,7 +52,7 @@ class HitFamilies:
             self._again_s = self._clock() + _REST * took_s
         return figures
 
-    def _count(self, families: Sequence[str], scope: Scope, stop_s: float) -> dict[str, dict[str, int]]:
+    def _count(self, families: Sequence[str], scope: Scope, stop_s: float) -> dict[str, FamilyFiguresJson]:
         def is_over() -> bool:
             return self._clock() >= stop_s
 
@@ -66,5 +67,5 @@ class HitFamilies:
         return {family: _figures(one) for family, one in counted.of(families).items()}
 
 
-def _figures(one: FamilyCount) -> dict[str, int]:
+def _figures(one: FamilyCount) -> FamilyFiguresJson:
     return {"family_templates": one.templates, "family_lines": one.lines, "family_first": one.first_ms, "family_last": one.last_ms}

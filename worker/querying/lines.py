@@ -1,7 +1,6 @@
 """The lines that fit a question, each with what it says of its family: the answer that a query gets unless `as` says otherwise."""
 
-from typing import Any
-
+from worker.asking.answers import HitJson, HitsJson, ScoreJson
 from worker.asking.question import Query
 from worker.asking.refusals import BadQuery
 from worker.querying.documents import shown_line
@@ -21,25 +20,26 @@ def _open(sources: Sources) -> Answer:
     index = sources.index
     families = HitFamilies(index, sources.clock)
 
-    def answer(sought: PreparedQuery, deadline_passed: OutOfTime, stop_s: float) -> dict[str, Any]:
+    def answer(sought: PreparedQuery, deadline_passed: OutOfTime, stop_s: float) -> HitsJson:
         scope = scope_of(index, sought.query.filters, deadline_passed)
         found = search(index, sought, deadline_passed=deadline_passed, scope=scope)
         of_families = families.shown(found.hits, scope, stop_s)
-        hits = [_shown_hit(hit) | family for hit, family in zip(found.hits, of_families, strict=True)]
+        hits: list[HitJson] = [
+            {**_score(hit), **shown_line(hit.line), **family} for hit, family in zip(found.hits, of_families, strict=True)
+        ]
         return {"hits": hits, "complete": found.complete}
 
     return answer
 
 
-def _shown_hit(hit: Hit) -> dict[str, Any]:
-    score = {} if hit.score is None else {"score": round(hit.score, 6)}
-    return score | shown_line(hit.line)
+def _score(hit: Hit) -> ScoreJson:
+    return {} if hit.score is None else {"score": round(hit.score, 6)}
 
 
 LINES = Form(
     "lines",
     _open,
-    takes=("per_template", "per_family"),
+    takes=("per_template", "per_family", "widen"),
     check=_check,
     head_start_s=4.0,
     path="/api/search",

@@ -8,7 +8,7 @@ lines may be missing.
 import re
 import secrets
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from sinks.line import Line
 from sinks.reading.arrivals import Watch
 from sinks.reading.literals import rows_with
 from sinks.reading.selecting import IsMatch, Selection
+from worker.asking.answers import TailedJson
 from worker.asking.question import Query
 from worker.asking.refusals import BadQuery
 from worker.querying.counts import MOST_TEMPLATES
@@ -49,7 +50,7 @@ class Tail:
         self._name = secrets.token_hex(4)
         """Tells this worker's cursors from those of others, and of those before it."""
 
-    def new_lines(self, sought: PreparedQuery, deadline_passed: OutOfTime) -> dict[str, Any]:
+    def new_lines(self, sought: PreparedQuery, deadline_passed: OutOfTime) -> TailedJson:
         """Return the lines that came since the query's cursor, as a reply holds it. Raises SinkBusy."""
         query = sought.query
         self._watch.look()
@@ -67,7 +68,7 @@ class Tail:
         found = self._index.reader.fresh_lines(arrivals.blocks, self._watch.has_seen, selection, most, deadline_passed=deadline_passed)
         return self._document(found.lines, found.dropped, complete=found.complete and is_certain and arrivals.is_all)
 
-    def _document(self, lines: list[Line], dropped: int, *, complete: bool) -> dict[str, Any]:
+    def _document(self, lines: list[Line], dropped: int, *, complete: bool) -> TailedJson:
         shown = shown_lines(lines)
         first = _first_that_fits(shown)
         dropped += sum(one.pieces for one in shown[:first])
@@ -137,7 +138,7 @@ def _check(query: Query) -> None:
 def _open(sources: Sources) -> Answer:
     tail = Tail(sources.index, sources.clock)
 
-    def answer(sought: PreparedQuery, deadline_passed: OutOfTime, _stop_s: float) -> dict[str, Any]:
+    def answer(sought: PreparedQuery, deadline_passed: OutOfTime, _stop_s: float) -> TailedJson:
         return tail.new_lines(sought, deadline_passed)
 
     return answer

@@ -4,10 +4,11 @@ The answer step calls it, and `vectail templates` where it may read the index it
 from the lines under the filters; a template has none of them itself.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 from sinks.line import Line
 from sinks.reading.counting import CountQuery
+from worker.asking.answers import FamilyJson, GroupJson, TemplatesJson
 from worker.querying.families import Group
 from worker.querying.family_counts import families_of
 from worker.querying.family_listing import families_document, find_families, shown_group
@@ -102,32 +103,35 @@ def _at_least(found: RankedTemplate) -> TemplateCount:
     return TemplateCount(found.template, len(found.lines), min(times), max(times))
 
 
-def templates_document(listing: TemplateListing) -> dict[str, Any]:
+def templates_document(listing: TemplateListing) -> TemplatesJson:
     """Return the answer as a reply holds it."""
     return {"templates": [_shown(template) for template in listing.templates], "complete": listing.complete}
 
 
-def _shown(template: TemplateSummary) -> dict[str, Any]:
-    shown: dict[str, Any] = {
+def _shown(template: TemplateSummary) -> FamilyJson:
+    fields = {
         "template": template.counted.template,
-        **({} if template.group is None else shown_group(template.group)),
+        **(GroupJson() if template.group is None else shown_group(template.group)),
         "text": template.text,
         "lines": template.counted.lines,
         "first": template.counted.first_ms,
         "last": template.counted.last_ms,
         "example": None if template.example is None else template.example.text,
     }
-    return shown if template.score is None else shown | {"score": round(template.score, 6)}
+    shown = cast("FamilyJson", fields)
+    if template.score is not None:
+        shown["score"] = round(template.score, 6)
+    return shown
 
 
 def _open(sources: Sources) -> Answer:
-    def answer(sought: PreparedQuery, deadline_passed: OutOfTime, _stop_s: float) -> dict[str, Any]:
+    def answer(sought: PreparedQuery, deadline_passed: OutOfTime, _stop_s: float) -> TemplatesJson:
         return answer_templates(sources.index, sought, deadline_passed)
 
     return answer
 
 
-def answer_templates(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime) -> dict[str, Any]:
+def answer_templates(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime) -> TemplatesJson:
     """Return families, or templates one by one, as a reply holds them. Raises SinkBusy."""
     if sought.query.expand:
         return templates_document(find_templates(index, sought, deadline_passed))
@@ -137,7 +141,7 @@ def answer_templates(index: Index, sought: PreparedQuery, deadline_passed: OutOf
 TEMPLATES = Form(
     "templates",
     _open,
-    takes=("expand",),
+    takes=("expand", "widen"),
     path="/api/templates",
     schema="Templates",
     summary="Kinds of log line, the most frequent or those nearest to a text",

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sinks.line import Line
+from worker.asking.answers import LineJson
 from worker.querying.documents import json_bytes, shown_line
 
 MOST_LINES_BYTES = 800_000
@@ -19,7 +20,7 @@ class ShownLine(NamedTuple):
 
     last: Line
     """Its last piece."""
-    document: dict[str, Any]
+    document: LineJson
     size_bytes: int
     pieces: int
 

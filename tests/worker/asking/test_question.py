@@ -86,6 +86,14 @@ BAD: dict[str, tuple[bytes, str]] = {
     "counts by three": (b'{"as": "counts", "by": ["time", "level", "topic"]}', "by"),
     "counts by the same twice": (b'{"as": "counts", "by": ["level", "level"]}', "by"),
     "buckets without time": (b'{"as": "counts", "by": ["level"], "buckets": 5}', "buckets"),
+    "several counts without time in buckets": (b'{"as": "counts", "by": [["level"], ["topic"]], "buckets": 5}', "buckets"),
+    "several counts, one by what is unknown": (b'{"as": "counts", "by": [["level"], ["host"]]}', "by.1.0"),
+    "several counts, one by the same twice": (b'{"as": "counts", "by": [["level"], ["topic", "topic"]]}', "by"),
+    "several counts, one by nothing": (b'{"as": "counts", "by": [["level"], []]}', "by.1"),
+    "several counts and one": (b'{"as": "counts", "by": ["level", ["topic"]]}', "by.1"),
+    "too many counts": (json.dumps({"as": "counts", "by": [["level"]] * 33}).encode(), "by"),
+    "counts of all time": (b'{"as": "counts", "widen": true}', "widen"),
+    "facets of lines": (b'{"text": "a", "facets": true}', "facets"),
     "a single bucket": (b'{"as": "counts", "buckets": 1}', "buckets"),
 }
 

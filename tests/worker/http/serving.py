@@ -4,15 +4,13 @@ import http.client
 import json
 import queue
 import socket
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from worker.asking.documents import Action, Document, Page
 from worker.asking.refusals import QueryReply, ReplyCode
 from worker.asking.requests import QueryRequest
-from worker.http.mcp_endpoint import McpSources
 from worker.http.server import HttpServer, ServerLimits
+from worker.http.worker_view import WorkerView
 from worker.runtime.listening import listen
 from worker.settings.service_tables import HttpTable
 
@@ -51,12 +49,9 @@ class Serving:
         *,
         takes: bool = True,
         limits: ServerLimits | None = None,
-        pages: Mapping[str, Page] = MappingProxyType({}),
-        documents: Mapping[str, Document] = MappingProxyType({}),
-        actions: Mapping[str, Action] = MappingProxyType({}),
-        mcp: McpSources | None = None,
-        **settings: Any,  # noqa: ANN401 - HttpTable's
+        **settings: Any,  # noqa: ANN401 - HttpTable's, and parts of the view
     ) -> None:
+        view = {name: settings.pop(name) for name in ("pages", "documents", "actions", "settings") if name in settings}
         table = HttpTable(**({"port": 0} | settings))
         self.requests: queue.Queue[QueryRequest] = queue.Queue()
         self.takes = takes
@@ -68,14 +63,9 @@ class Serving:
         self.server = HttpServer(
             listen(table),
             table,
-            self.take_request,
+            WorkerView(take_request=self.take_request, name="test:1", **view),
             say=self.said.append,
             on_crash=lambda name, error: self.crashes.append((name, error)),
-            pages=pages,
-            documents=documents,
-            actions=actions,
-            worker="test:1",
-            mcp=mcp,
             limits=limits,
         )
         self.server.start()

@@ -17,15 +17,15 @@ from tests.worker.http.serving import PATH, Serving, receive
 from worker.asking.documents import PageText
 from worker.asking.filters import Filters
 from worker.asking.question import Query
-from worker.http.api import Answers, RequestRules, routes_of
-from worker.http.mcp_endpoint import McpSources
+from worker.http.api import RequestRules, routes_of
 from worker.http.pending_queries import PendingQueries
 from worker.http.streams import StreamRules
+from worker.http.worker_view import WorkerView
 from worker.settings.settings import Settings
 
 NOW_MS = 1_700_000_000_000
-DOCUMENTS = {
-    "/api/status": stub_documents.status(NOW_MS) | {"alive": {"status": "ok", "checks": {}}},
+DOCUMENTS: dict[str, Any] = {
+    "/api/status": stub_documents.status(NOW_MS),
     "/api/lag": stub_documents.lag(NOW_MS),
     "/api/dead-letters": stub_documents.letters(NOW_MS),
     "/api/doctor": stub_documents.doctor(NOW_MS),
@@ -37,7 +37,7 @@ ANSWERS: dict[str, Any] = {
     "documents": {path: lambda _given, found=found: found for path, found in DOCUMENTS.items()},
     "actions": {"/api/dead-letters/replay": lambda _given: REPLAYED},
     "pages": dict.fromkeys(PAGES, lambda _accept: HEALTHY),
-    "mcp": McpSources(settings=Settings()),
+    "settings": Settings(),
 }
 HEADING = re.compile(r"^## `(.+)`$", re.MULTILINE)
 API_PAGE = Path(__file__).parents[3] / "docs" / "api.md"
@@ -58,7 +58,7 @@ def test_it_names_the_paths_and_methods_of_the_app_and_no_others(serve: Serve) -
     assert json.loads(serve_all(serve).get("/openapi.json").value)["paths"] == DOCUMENT["paths"]
     rules = RequestRules(token="", checks_host=True, max_answering=1, max_body_bytes=1, body_s=1, streams=StreamRules())
     queries = PendingQueries(lambda _request: False, max_open=1, timeout_s=1)
-    routes = routes_of(queries, rules, Answers(**ANSWERS))
+    routes = routes_of(queries, rules, WorkerView(take_request=lambda _request: False, **ANSWERS))
     served = {(route.path, method.lower()) for route in routes for method in route.methods or ()}
     named = {(path, method) for path, operations in DOCUMENT["paths"].items() for method in operations}
     assert {one for one in served if one[1] != "head"} == named
@@ -131,6 +131,8 @@ def test_every_error_that_the_app_gives_is_named_for_its_path(serve: Serve) -> N
 QUERIES: list[tuple[Mapping[str, Any], bool]] = [
     ({"text": "disk", "k": 3, "filters": {"fields": {"pod": "web-1", "status": [502, 503], "ok": True}}}, True),
     ({"as": "counts", "by": ["time", "field:pod"], "buckets": 24}, True),
+    ({"as": "counts", "by": [["time", "level"], ["service"]], "facets": True}, True),
+    ({"as": "counts", "by": [["time", "level", "topic"]]}, False),
     ({"around": {"topic": "logs", "partition": 0, "offset": 1}}, True),
     ({"as": "counts", "by": ["field"], "filters": {"not_service": ["a"], "not_fields": {"pod": "web-1", "status": [502, 503]}}}, True),
     ({"text": "disk", "filters": {"not_family": ["0123456789abcdef"], "not_template": ["0123456789abcdef" * 2]}}, True),

@@ -11,6 +11,7 @@ from worker.asking.requests import QueryRequest
 from worker.http.pending_queries import PendingQueries
 from worker.http.responses import HttpError
 from worker.http.server import HttpServer
+from worker.http.worker_view import WorkerView
 from worker.runtime.lane import Lane
 from worker.runtime.listening import listen
 from worker.runtime.stage import Stage
@@ -120,14 +121,14 @@ def test_after_closing_nobody_listens(serve: Serve) -> None:
 
 def test_a_server_that_was_never_started_gives_its_port_back() -> None:
     table = HttpTable(port=0)
-    server = HttpServer(listen(table), table, lambda _request: True, say=_silent, on_crash=_crashed)
+    server = HttpServer(listen(table), table, WorkerView(take_request=lambda _request: True), say=_silent, on_crash=_crashed)
     server.close(WAIT_S)
     listen(HttpTable(port=server.listening.port)).socket.close()
 
 
 def test_a_server_that_is_closed_at_once_ends() -> None:
     table = HttpTable(port=0)
-    server = HttpServer(listen(table), table, lambda _request: True, say=_silent, on_crash=_crashed)
+    server = HttpServer(listen(table), table, WorkerView(take_request=lambda _request: True), say=_silent, on_crash=_crashed)
     server.start()
     server.close(WAIT_S)
     assert not server.is_alive
@@ -152,7 +153,13 @@ def test_a_thread_that_cannot_serve_is_a_crash() -> None:
     crashes: list[tuple[str, Exception]] = []
     table = HttpTable(port=0)
     listening = listen(table)
-    server = HttpServer(listening, table, lambda _request: True, say=_silent, on_crash=lambda name, error: crashes.append((name, error)))
+    server = HttpServer(
+        listening,
+        table,
+        WorkerView(take_request=lambda _request: True),
+        say=_silent,
+        on_crash=lambda name, error: crashes.append((name, error)),
+    )
     listening.socket.close()
     server.start()
     server.close(WAIT_S)

@@ -13,7 +13,7 @@ from worker.settings.service_tables import HttpTable
 
 
 def checks_of(service: Service, **parameters: str) -> dict[tuple[str, str], Mapping[str, Any]]:
-    document = doctor_document(service, take_request_of(service))(parameters)
+    document: Any = doctor_document(service, take_request_of(service))(parameters)
     return {(one["group"], one["name"]): one for one in document["checks"]}
 
 

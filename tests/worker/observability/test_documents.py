@@ -8,7 +8,6 @@ import pytest
 from tests.worker.http.schemas import check
 from tests.worker.running import Ended, World, lines_of, wait_until
 from worker.asking.refusals import Refused
-from worker.observability.documents import documents_of
 from worker.observability.status_document import worker_name
 from worker.runtime.logs import recent_faults
 from worker.runtime.process import DRAINED, vectail_version
@@ -21,7 +20,7 @@ CHECKS = {"kafka", "index", "engine", "assignment"}
 
 def ask(running: Ended, path: str, **params: str) -> Any:  # noqa: ANN401 - JSON
     """Return what the page gets: the document after JSON. It is as `/openapi.json` says."""
-    document = json.loads(json.dumps(documents_of(running.service)[path](params), allow_nan=False))
+    document = json.loads(json.dumps(running.service.view().documents[path](params), allow_nan=False))
     check(SCHEMAS[path], document)
     return document
 
@@ -123,7 +122,7 @@ def test_dead_letters_are_shown_with_reason_place_and_a_redacted_beginning(world
 def test_a_limit_that_is_none_is_refused_by_name(world: World, limit: str) -> None:
     running = world.start().opened()
     with pytest.raises(Refused) as refused:
-        documents_of(running.service)["/api/dead-letters"]({"limit": limit})
+        running.service.view().documents["/api/dead-letters"]({"limit": limit})
     assert (refused.value.code, refused.value.field) == ("bad_query", "limit")
 
 

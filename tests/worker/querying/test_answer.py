@@ -18,7 +18,7 @@ from tests.world import blocks, line
 from worker.asking.refusals import QueryReply
 from worker.asking.requests import QueryRequest, Requester
 from worker.querying.answer import LONGEST_S, PATIENCE_S, RETRY_S, Answer
-from worker.querying.documents import MOST_REPLY_BYTES
+from worker.querying.documents import MOST_REPLY_BYTES, bounded_json
 from worker.runtime.stage import Abandoned
 
 
@@ -175,6 +175,39 @@ def test_queries_that_are_looked_up_together_get_what_each_gets_alone(chain: Cha
     chain.sink.calls.clear()
     assert [reply["hits"] for reply in chain.answer()[len(requests) :]] == alone
     assert chain.sink.calls.count("nearest_templates") == 1, "one read for all of them"
+
+
+@pytest.mark.parametrize("request_", [{"text": "disk full"}, {"as": "templates"}, {"text": "disk full", "mode": "words"}], ids=str)
+def test_a_window_without_lines_becomes_all_time_if_that_is_wanted(chain: Chain, request_: dict[str, object]) -> None:
+    chain.feed("disk full")
+    chain.run()
+    empty = request_ | {"filters": {"until_ms": 5}}
+    for query in (request_, empty | {"widen": True}, request_ | {"widen": True}, empty):
+        chain.ask(query)
+        chain.embed()
+    wanted, *found, nothing = chain.answer()
+    listing = "hits" if "hits" in wanted else "templates"
+    assert [one[listing] for one in found] == [wanted[listing]] * 2
+    assert [one.get("widened") for one in found] == [True, None]
+    assert (nothing[listing], nothing.get("widened")) == ([], None)
+
+
+def test_a_text_of_identifiers_is_widened_at_once(chain: Chain) -> None:
+    chain.feed("order ab-12345 sent", "order ab-12345 paid")
+    chain.run()
+    inside = {"filters": {"since_ms": 0}, "widen": True, "k": 5}
+    for request in ({"text": "ab-12345", **inside}, {"text": "ab-12345", "mode": "words", **inside}):
+        chain.ask(request)
+        chain.embed()
+    assert [reply.get("widened") for reply in chain.answer()] == [True, None]
+
+
+def test_of_several_counts_that_no_record_would_hold_each_is_cut() -> None:
+    counts = [{"service": f"{n:0500}", "lines": 1} for n in range(1_500)]
+    cut = json.loads(bounded_json({"groups": [{"counts": counts, "complete": True}, {"counts": counts[:9], "complete": True}] * 2}))
+    assert [one["complete"] for one in cut["groups"]] == [False, True] * 2
+    assert MOST_REPLY_BYTES / 4 - 2_000 < len(json.dumps(cut["groups"][0])) < MOST_REPLY_BYTES / 4
+    assert cut["complete"] is False
 
 
 def test_an_answer_that_no_record_would_hold_is_cut(chain: Chain) -> None:

@@ -27,7 +27,7 @@ def stored(before: dict[str, int], now: dict[str, int]) -> Index:
     return index_of(open_sink(template(text, vectors.get(text.split()[0], unit(0.0, 0.0, 1.0))) for text in {**before, **now}), lines)
 
 
-def compare(index: Index, *, text: str | None = None, length_ms: int = HOUR_MS, **request: Any) -> dict[str, Any]:  # noqa: ANN401
+def compare(index: Index, *, text: str | None = None, length_ms: int = HOUR_MS, **request: Any) -> Any:  # noqa: ANN401
     windows = {
         "filters": {"since_ms": HOUR_MS, "until_ms": HOUR_MS + length_ms, **request.pop("filters", {})},
         "compare": {"since_ms": 0, "until_ms": HOUR_MS},

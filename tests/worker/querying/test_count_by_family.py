@@ -7,9 +7,10 @@ import pytest
 from consumers.text.families import family_of
 from sinks.row import template_id
 from tests.worker.querying.families_world import World, same_family, world
+from tests.worker.querying.test_counts import rows_of
 from tests.world import line, template
 from worker.asking.question import Query
-from worker.querying.counts import CountListing, counts_document, find_counts
+from worker.querying.counts import CountListing, find_counts
 from worker.querying.families import named_family
 from worker.querying.ranking import Index
 from worker.querying.search import PreparedQuery
@@ -21,7 +22,8 @@ NOW_MS = 10_000_000
 def find(index: Index, *, reads: int = 100_000, **request: Any) -> CountListing:  # noqa: ANN401 - any part of a query
     left = iter(range(reads))
     query = Query.model_validate({"as": "counts", **request})
-    return find_counts(index, PreparedQuery(query, None), lambda: next(left, None) is None, now_ms=NOW_MS)
+    (found,) = find_counts(index, PreparedQuery(query, None), lambda: next(left, None) is None, now_ms=NOW_MS)
+    return found
 
 
 def lines_by(listing: CountListing) -> dict[tuple[int | str, ...], int]:
@@ -46,13 +48,13 @@ def test_each_row_has_the_text_of_the_most_frequent_template_and_its_name() -> N
     lines = [line(n, template_text=text) for n, text in enumerate(("disk full", "disk full!", "disk full!", "login", "login"))]
     rows = [template(text) for text in {one.template_text for one in lines}]
     index = World(rows, lines).opened([TemplateTable(name="who", pattern="login")])
-    assert counts_document(find(index, by=["family"]))["counts"] == [
+    assert rows_of(find(index, by=["family"])) == [
         {"family": family_of("disk full"), "text": "disk full!", "lines": 3, "first": 0, "last": 2_000},
         {"family": named_family("who"), "text": "login", "name": "who", "lines": 2, "first": 3_000, "last": 4_000},
     ]
-    by_template = counts_document(find(index, by=["template"]))["counts"]
+    by_template = rows_of(find(index, by=["template"]))
     assert {row["text"]: row.get("name") for row in by_template} == {"login": "who", "disk full!": None, "disk full": None}
-    both = counts_document(find(index, by=["template", "family"]))["counts"]
+    both = rows_of(find(index, by=["template", "family"]))
     assert [(row["text"], row["family"], row.get("name"), row["lines"]) for row in both if "name" in row] == [
         ("login", named_family("who"), "who", 2)
     ]

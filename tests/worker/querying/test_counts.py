@@ -46,11 +46,22 @@ def index() -> Index:
     return index_of(open_sink(template(text, vector) for text, vector in zip(TEXTS, vectors, strict=True)), some_lines())
 
 
-def find(index: Index, *, reads: int = 100_000, **request: Any) -> CountListing:  # noqa: ANN401 - any part of a query
+def find_all(index: Index, *, reads: int = 100_000, **request: Any) -> list[CountListing]:  # noqa: ANN401 - any part of a query
     """Count until the deadline, which passes after `reads` readings of the clock."""
     left = iter(range(reads))
     query = Query.model_validate({"as": "counts", **request})
     return find_counts(index, PreparedQuery(query, unit(1.0)), lambda: next(left, None) is None, now_ms=NOW_MS)
+
+
+def rows_of(listing: CountListing) -> Any:  # noqa: ANN401 - JSON
+    document: Any = counts_document([listing])
+    return document["counts"]
+
+
+def find(index: Index, **request: Any) -> CountListing:  # noqa: ANN401 - any part of a query
+    """Count by one grouping."""
+    (found,) = find_all(index, **request)
+    return found
 
 
 def key_of(one: Line, by: list[str], bucket_ms: int) -> tuple[int | str, ...]:
@@ -76,8 +87,38 @@ def test_every_grouping_counts_as_counting_by_hand_does(index: Index, by: list[s
     assert (found.bucket_ms is not None) == ("time" in by)
 
 
+@pytest.mark.parametrize("filters", [{}, {"since_ms": 500_000}, {"since_ms": 500_000, "until_ms": 2_000_000, "level": ["ERROR"]}], ids=str)
+def test_several_groupings_are_counted_as_each_alone_and_read_once(filters: dict[str, Any]) -> None:
+    sink = open_sink(map(template, TEXTS))
+    index = index_of(sink, some_lines())
+
+    def find_blocks(by: list[list[str]]) -> tuple[list[CountListing], int]:
+        before = len(sink.calls)
+        found = find_all(index_of(sink, []), by=by, filters=filters, top=1000)
+        return found, sink.calls[before:].count("find_blocks")
+
+    found, listings = find_blocks(PAIRS)
+    assert found == [find(index, by=by, filters=filters, top=1000) for by in PAIRS]
+    assert listings == find_blocks([["time", "family"]])[1], "which lists the blocks of the largest families once more"
+
+
+def test_a_facet_counts_what_its_own_filter_leaves_out(index: Index) -> None:
+    filters = {"service": ["web"], "not_level": ["INFO"], "not_topic": ["audit"], "since_ms": 500_000}
+    by = [["time", "level"], ["service"], ["level"], ["topic"]]
+    over_time, *facets = find_all(index, by=by, filters=filters, facets=True)
+    assert over_time == find(index, by=["time", "level"], filters=filters)
+    for name, found in zip(("service", "level", "topic"), facets, strict=True):
+        others = {key: value for key, value in filters.items() if not key.endswith(name)}
+        assert found == find(index, by=[name], filters=others)
+        assert len(found.rows) > 1
+    pods = index_of(open_sink(), [line(n, fields=f'{{"pod":"{n % 3}","trace_id":"{n % 2}"}}') for n in range(9)])
+    of_fields = {"fields": {"pod": "1"}, "trace_id": "1"}
+    pod, trace = find_all(pods, by=[["field:pod"], ["field:trace_id"]], filters=of_fields, facets=True)
+    assert ({row.key[0] for row in pod.rows}, {row.key[0] for row in trace.rows}) == ({"0", "1", "2"}, {"0", "1"})
+
+
 def test_without_a_grouping_templates_are_counted_or_buckets(index: Index) -> None:
-    assert [row["text"] for row in counts_document(find(index))["counts"]] == [
+    assert [row["text"] for row in rows_of(find(index))] == [
         text for text, _ in Counter(one.template_text for one in some_lines()).most_common()
     ]
     assert find(index, buckets=5).by == ("time",)
@@ -109,7 +150,7 @@ def test_a_text_counts_the_templates_that_fit_it_best() -> None:
 
 def test_a_text_that_nothing_fits_counts_nothing(index: Index) -> None:
     query = Query.model_validate({"as": "counts", "text": "ab-123"})
-    found = find_counts(index, PreparedQuery(query, None, is_exact=True), lambda: False, now_ms=NOW_MS)
+    (found,) = find_counts(index, PreparedQuery(query, None, is_exact=True), lambda: False, now_ms=NOW_MS)
     assert (found.rows, found.complete) == ([], True)
 
 

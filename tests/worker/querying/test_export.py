@@ -16,7 +16,7 @@ from worker.querying.search import PreparedQuery
 from worker.querying.words import words_of
 
 
-def ask(index: Index, *, passed: bool = False, **request: Any) -> dict[str, Any]:  # noqa: ANN401 - any part of a query
+def ask(index: Index, *, passed: bool = False, **request: Any) -> Any:  # noqa: ANN401 - any part of a query
     query = parse_query(json.dumps({"as": "export", **request}).encode())
     is_exact = words_of(query.text or "").is_exact
     vector = None if query.text is None or is_exact or query.mode == "words" else unit(1.0)

@@ -11,6 +11,7 @@ from tests.fakes.sink import FakeSink
 from tests.worker.chain import Chain
 from tests.worker.querying.families_world import World, same_family, world
 from tests.world import index_of, line, template, unit
+from worker.asking.answers import HitFamilyJson
 from worker.asking.filters import Filters
 from worker.asking.question import Query
 from worker.asking.refusals import QueryReply
@@ -56,7 +57,7 @@ def hits_of(index: Index, **request: Any) -> list[Hit]:  # noqa: ANN401 - any pa
     return search(index, PreparedQuery(query, unit(1.0)), deadline_passed=lambda: False).hits
 
 
-def shown(index: Index, families: HitFamilies, stop_s: float = 5.0, **filters: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - any filter
+def shown(index: Index, families: HitFamilies, stop_s: float = 5.0, **filters: Any) -> list[HitFamilyJson]:  # noqa: ANN401 - any filter
     scope = scope_of(index, Filters.model_validate(filters), lambda: False)
     return families.shown(hits_of(index, k=100, filters=filters), scope, stop_s)
 

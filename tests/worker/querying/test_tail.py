@@ -38,7 +38,7 @@ class World:
         self.numbers[run(writer), partition] = at + 1
         self.sink.write_blocks([block(lines, run(writer), at)])
 
-    def ask(self, *, again: bool = True, **request: Any) -> dict[str, Any]:  # noqa: ANN401
+    def ask(self, *, again: bool = True, **request: Any) -> Any:  # noqa: ANN401
         self.now_s += 1.0
         after = {"after": self.cursor} if again and self.cursor else {}
         query = parse_query(json.dumps({"as": "tail", **after, **request}).encode())

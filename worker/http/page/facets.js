@@ -1,12 +1,12 @@
 // How the lines that match divide by service, level, topic and any kept field; a value is chosen with its checkbox, or left out with the button
-// beside it. A facet counts the values that it does not ask for, or leaves out, too, so that the choice can be changed. Asked for after the
-// hits, and only while they can be seen.
+// beside it. A facet counts the values that it does not ask for, or leaves out, too, so that the choice can be changed. All are counted
+// together with the histogram, and alone where only they have changed; nothing is counted while they cannot be seen.
 
 import { ask } from "./api.js";
 import { clear, el } from "./dom.js";
 import { compact, plural } from "./format.js";
 import { visible } from "./log_text.js";
-import { facetBody } from "./search_request.js";
+import { countsBody, MOST_FACETS } from "./search_request.js";
 import { statusLine } from "./status.js";
 import { go, read } from "./state.js";
 
@@ -16,7 +16,8 @@ const FIXED = /** @type {[string, string][]} */ ([["level", "Level"], ["service"
 
 /**
  * @param {() => unknown} wantNames called when somebody is about to name a field: `offer` may be called with names then
- * @returns {{node: HTMLElement, load: (state: any, range: any, signal: AbortSignal, known?: Record<string, any>) => Promise<void>, offer: (names: {name: string, lines?: number}[]) => void}}
+ * @returns {{node: HTMLElement, top: () => number, wanted: (state: any) => string[],
+ *   wait: (state: any, range: any, signal: AbortSignal) => void, show: (groups: any[]) => void, fail: (error: any) => void, load: (state: any, range: any, signal: AbortSignal) => Promise<void>, offer: (names: {name: string, lines?: number}[]) => void}}
  */
 export function facets(wantNames) {
   /** @type {Map<string, ReturnType<typeof facetBox>>} */
@@ -25,7 +26,7 @@ export function facets(wantNames) {
   const names = el("datalist", { id: "field-names" });
   const name = el("input", { id: "add-facet", list: "field-names", autocomplete: "off", spellcheck: "false", placeholder: "k8s.pod.name", maxlength: 256, onfocus: wantNames });
   const add = el("form", { class: "add-facet", onsubmit: addFacet }, el("label", { for: "add-facet" }, "Count by a field"), el("div", { class: "row" }, name, el("button", { class: "small" }, "Add")), names);
-  const fold = el("details", { class: "facets-fold", open: matchMedia("(min-width: 900px)").matches, ontoggle: () => fold.open && asked && load(asked.state, asked.range, asked.signal) }, el("summary", {}, "Facets"), list, add);
+  const fold = el("details", { class: "facets-fold", open: matchMedia("(min-width: 900px)").matches, ontoggle: () => fold.open && again() }, el("summary", {}, "Facets"), list, add);
   const node = el("aside", { class: "facets", "aria-label": "Facets" }, fold);
   /** @type {{state: any, range: any, signal: AbortSignal} | null} */
   let asked = null;
@@ -39,25 +40,47 @@ export function facets(wantNames) {
     go({ facet: [...new Set([...read().facet, wanted])] });
   }
 
-  /** @param {any} state @param {any} range @param {AbortSignal} signal @param {Record<string, any>} [known] answers by facet that are not to be asked for */
-  async function load(state, range, signal, known = {}) {
-    asked = { state, range, signal };
-    const shown = [...FIXED, ...[...new Set([...state.facet, ...Object.keys(state.fields), ...Object.keys(state.not_fields)])].map((field) => /** @type {[string, string]} */ ([`field:${field}`, field]))];
+  /** Return what is to be counted by, if facets can be seen: each gets a box. @param {any} state */
+  function wanted(state) {
+    const fields = new Set([...state.facet, ...Object.keys(state.fields), ...Object.keys(state.not_fields)]);
+    const shown = [...FIXED, ...[...fields].map((field) => /** @type {[string, string]} */ ([`field:${field}`, field]))].slice(0, MOST_FACETS);
     for (const facet of boxes.keys()) if (!shown.some(([one]) => one === facet)) boxes.delete(facet);
-    for (const [facet, title] of shown) if (!boxes.has(facet)) boxes.set(facet, facetBox(facet, title));
+    for (const [facet, title] of shown) if (!boxes.has(facet)) boxes.set(facet, facetBox(facet, title, again));
     if (list.children.length !== boxes.size || [...boxes.values()].some((box, place) => list.children[place] !== box.node)) clear(list, [...boxes.values()].map((box) => box.node));
-    if (!fold.open) return;
-    for (const [facet, box] of boxes) {
-      if (signal.aborted) return;
-      await box.load(state, range, signal, known[facet]);
-    }
+    return fold.open ? shown.map(([facet]) => facet) : [];
   }
 
-  return { node, load, offer: (found) => void clear(names, found.map(({ name: value, lines }) => el("option", lines === undefined ? { value } : { value, label: plural(lines, "line") }))) };
+  /** How many values are to be counted: one more tells that there are more. */
+  const top = () => Math.max(FIRST, ...[...boxes.values()].map((box) => box.top())) + 1;
+
+  /** The facets of this question are being counted. @param {any} state @param {any} range @param {AbortSignal} signal */
+  function wait(state, range, signal) {
+    asked = { state, range, signal };
+    if (fold.open) for (const box of boxes.values()) box.wait();
+  }
+
+  /** @param {any[]} groups counts by each facet */
+  const show = (groups) => groups.forEach((counts) => boxes.get(counts.by[0])?.show(asked?.state, counts));
+
+  /** @param {any} error */
+  function fail(error) {
+    if (fold.open) for (const box of boxes.values()) box.fail(error);
+  }
+
+  /** Count the facets and nothing else. @param {any} state @param {any} range @param {AbortSignal} signal */
+  async function load(state, range, signal) {
+    const facets = wanted(state);
+    wait(state, range, signal);
+    if (facets.length > 0) await ask("/api/counts", countsBody(state, range, facets, top(), false), { signal }).then(({ groups }) => show(groups), (error) => signal.aborted || fail(error));
+  }
+
+  const again = () => asked && load(asked.state, asked.range, asked.signal);
+
+  return { node, top, wanted, wait, show, fail, load, offer: (found) => void clear(names, found.map(({ name: value, lines }) => el("option", lines === undefined ? { value } : { value, label: plural(lines, "line") }))) };
 }
 
-/** @param {string} facet @param {string} title */
-function facetBox(facet, title) {
+/** @param {string} facet @param {string} title @param {() => unknown} again counts all facets once more */
+function facetBox(facet, title, again) {
   const isField = facet.startsWith("field:");
   const field = facet.slice(6);
   const status = statusLine();
@@ -66,8 +89,6 @@ function facetBox(facet, title) {
   const drop = isField && el("button", { type: "button", class: "icon", "aria-label": `Remove the facet ${field}`, title: "Remove this facet", onclick: remove }, "×");
   const node = el("fieldset", { class: "facet" }, el("legend", {}, el("bdi", {}, visible(title)), drop), list, all, status.node);
   let top = FIRST;
-  /** @type {() => void} */
-  let again = () => {};
 
   function remove() {
     const state = read();
@@ -76,29 +97,32 @@ function facetBox(facet, title) {
     go({ facet: state.facet.filter((one) => one !== field), fields, not_fields });
   }
 
-  /** @param {any} state @param {any} range @param {AbortSignal} signal @param {any} [known] the answer, if it is known already */
-  async function load(state, range, signal, known) {
-    again = () => load(state, range, signal);
-    const [chosen, excluded] = ["", "not_"].map((prefix) => new Set(valuesOf(state, prefix, facet)));
+  function wait() {
     if (isField) status.busy("Counting; a field takes some seconds …");
     node.classList.add("waiting");
-    try {
-      const { counts, complete } = known ?? (await ask("/api/counts", facetBody(state, range, facet, top + 1), { signal }));
-      const focused = list.contains(document.activeElement) ? /** @type {HTMLInputElement} */ (document.activeElement) : null;
-      const values = counts.slice(0, top).map((/** @type {any} */ one) => ({ value: one[facet], lines: one.lines }));
-      for (const value of [...chosen, ...excluded]) if (!values.some((/** @type {any} */ one) => one.value === value)) values.push({ value, lines: 0 });
-      const most = Math.max(1, ...values.map((/** @type {any} */ one) => one.lines));
-      clear(list, values.map((/** @type {any} */ one) => valueRow(facet, title, one, most, { isChosen: chosen.has(one.value), isExcluded: excluded.has(one.value) })));
-      if (focused !== null) [...list.querySelectorAll(focused.tagName)].map((one) => /** @type {HTMLInputElement} */ (one)).find((one) => one.value === focused.value)?.focus();
-      all.hidden = counts.length <= top || top >= ALL;
-      status.say(values.length === 0 ? "None." : complete ? "" : "At least; not all lines could be counted in time.");
-    } catch (error) {
-      if (!signal.aborted) status.problem(error, again);
-    }
+  }
+
+  /** @param {any} state @param {any} found counts by this facet */
+  function show(state, { counts, complete }) {
+    const [chosen, excluded] = ["", "not_"].map((prefix) => new Set(valuesOf(state, prefix, facet)));
+    const focused = list.contains(document.activeElement) ? /** @type {HTMLInputElement} */ (document.activeElement) : null;
+    const values = counts.slice(0, top).map((/** @type {any} */ one) => ({ value: one[facet], lines: one.lines }));
+    for (const value of [...chosen, ...excluded]) if (!values.some((/** @type {any} */ one) => one.value === value)) values.push({ value, lines: 0 });
+    const most = Math.max(1, ...values.map((/** @type {any} */ one) => one.lines));
+    clear(list, values.map((/** @type {any} */ one) => valueRow(facet, title, one, most, { isChosen: chosen.has(one.value), isExcluded: excluded.has(one.value) })));
+    if (focused !== null) [...list.querySelectorAll(focused.tagName)].map((one) => /** @type {HTMLInputElement} */ (one)).find((one) => one.value === focused.value)?.focus();
+    all.hidden = counts.length <= top || top >= ALL;
+    status.say(values.length === 0 ? "None." : complete ? "" : "At least; not all lines could be counted in time.");
     node.classList.remove("waiting");
   }
 
-  return { node, load };
+  /** @param {any} error */
+  function fail(error) {
+    status.problem(error, again);
+    node.classList.remove("waiting");
+  }
+
+  return { node, top: () => top, wait, show, fail };
 }
 
 /**

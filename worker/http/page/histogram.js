@@ -42,17 +42,6 @@ export function seriesOf(answer, range) {
 }
 
 /**
- * The same counts by level alone, as /api/counts would answer.
- * @param {any} answer of /api/counts by time and level
- */
-export function levelsOf({ counts, complete }) {
-  /** @type {Map<string, number>} */
-  const lines = new Map();
-  for (const one of counts) lines.set(one.level, (lines.get(one.level) ?? 0) + one.lines);
-  return { counts: [...lines].sort((a, b) => b[1] - a[1]).map(([level, sum]) => ({ level, lines: sum })), complete };
-}
-
-/**
  * Make the chart.
  * @param {(sinceMs: number, untilMs: number) => void} choose called with the part that was chosen
  * @returns {{node: HTMLElement, draw: (series: Series, note?: string) => void, wait: () => void, fail: (text: string) => void}}

@@ -10,7 +10,7 @@ import { sparkBars } from "./spark.js";
 
 /**
  * @returns {{node: HTMLElement, show: (answer: any, context: any, isMore: boolean) => void, redraw: () => void, families: () => string[],
- *   setSparks: (answer: any, range: any) => void, setLevels: (answer: any) => void, fieldNames: () => string[], move: (step: number) => void,
+ *   setCounts: (groups: any[], range: any) => void, fieldNames: () => string[], move: (step: number) => void,
  *   current: () => HitRow | null, wait: (isNew: boolean) => void, closeAll: () => boolean, clear: () => void}}
  */
 export function results() {
@@ -41,8 +41,9 @@ export function results() {
     if (place >= 0) (shown.find((row) => row.node.contains(focused)) ? /** @type {HTMLElement} */ (focused) : shown[Math.min(place, shown.length - 1)]?.button)?.focus();
   }
 
-  /** @param {any} answer counts by time and family @param {any} range */
-  function setSparks(answer, range) {
+  /** @param {any[]} groups counts by time and family; perhaps counts by family and level @param {any} range */
+  function setCounts([answer, byLevel], range) {
+    if (byLevel) setLevels(byLevel);
     const bucketMs = answer.bucket_ms;
     if (!bucketMs) return;
     const times = answer.counts.map((/** @type {any} */ one) => one.time);
@@ -81,7 +82,7 @@ export function results() {
   }
 
   return {
-    node: list, show, redraw, setSparks, setLevels, move,
+    node: list, show, redraw, setCounts, move,
     families: () => [...new Set(shown.filter((row) => !row.hit.isLine).map((row) => row.hit.family).filter(Boolean))].slice(0, 100),
     fieldNames: () => fieldNamesOf([...rows.values()].map((row) => row.hit.line)),
     current: () => shown.find((row) => row.node.contains(document.activeElement)) ?? null,

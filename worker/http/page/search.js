@@ -1,7 +1,7 @@
 // The search tab: a question, a time and filters become hits, a histogram and facets.
 //
-// The worker answers one query at a time, and those for few hits first. So the hits are asked for first and alone; the histogram and the
-// small charts come after them, and the facets last. A newer question ends all that an older one still waits for.
+// The worker answers one query at a time, and those for few hits first. So the hits are asked for first and alone; after them the histogram
+// with all facets, and the small charts: three requests. A newer question ends all that an older one still waits for.
 
 import { ask } from "./api.js";
 import { clear, el } from "./dom.js";
@@ -11,13 +11,13 @@ import { exportMenu } from "./export_menu.js";
 import { facets as facetPanel } from "./facets.js";
 import { filterChips } from "./chips.js";
 import { results } from "./results.js";
-import { histogram, levelsOf, seriesOf } from "./histogram.js";
+import { histogram, seriesOf } from "./histogram.js";
 import { bindKeys } from "./keys.js";
 import { showLine } from "./line_view.js";
 import { allTime, rangeOf, rangePicker } from "./range.js";
 import { searchBar } from "./search_bar.js";
 import { found, nothingFound, offerLastHour } from "./search_words.js";
-import { fieldNamesBody, hitsBody, histogramBody, isListing, levelsBody, MOST_HITS, sparksBody, wanted } from "./search_request.js";
+import { countsBody, familiesBody, fieldNamesBody, hitsBody, MOST_HITS, wanted } from "./search_request.js";
 import { go, read } from "./state.js";
 import { statusLine } from "./status.js";
 
@@ -92,11 +92,10 @@ export function open(view, first) {
     if (!isMore) chart.wait();
     const started = performance.now();
     try {
-      let answer = await ask("/api/search", hitsBody(state, range), { signal });
-      const isWidened = range.automatic && (answer.hits ?? answer.templates).length === 0;
-      if (isWidened || (range.automatic && isExact(state, answer))) {
+      const answer = await ask("/api/search", { ...hitsBody(state, range), ...(range.automatic ? { widen: true } : {}) }, { signal });
+      const isWidened = answer.widened === true && !isExact(state, answer);
+      if (answer.widened) {
         range = allTime();
-        answer = await ask("/api/search", hitsBody(state, range), { signal });
         picker.update(state, range);
         exports.update(state, range);
       }
@@ -135,31 +134,36 @@ export function open(view, first) {
     const families = list.families();
     const isQuestion = state.q.trim() !== "" && families.length > 0;
     counted = isQuestion ? { ...state, q: "", family: families } : state;
-    const ignore = () => {}; // the small charts are no loss
-    const [overTime] = await Promise.all([
-      isCounted ? null : ask("/api/counts", histogramBody(counted, range), { signal }).then(drawChart, chartFailed),
-      families.length > 0 ? ask("/api/counts", sparksBody(state, range, families), { signal }).then((answer) => list.setSparks(answer, range), ignore) : null,
-      isListing(state) && families.length > 0 ? ask("/api/counts", levelsBody(state, range, families), { signal }).then(list.setLevels, ignore) : null,
-    ]);
-    if (signal.aborted) return;
     if (named !== signal) facets.offer(list.fieldNames().map((name) => ({ name })));
-    const { facet } = read(); // one may have been added since
-    if (!isCounted) await facets.load({ ...counted, facet }, range, signal, overTime && state.level.length === 0 ? { level: levelsOf(overTime) } : {});
+    const ignore = () => {}; // the small charts are no loss
+    await Promise.all([
+      isCounted ? null : count(signal),
+      families.length > 0 ? ask("/api/counts", familiesBody(state, range, families), { signal }).then(({ groups }) => list.setCounts(groups, range), ignore) : null,
+    ]);
   }
 
-  /** @param {any} answer */
+  /** Count for histogram and facets. @param {AbortSignal} signal */
+  async function count(signal) {
+    const names = facets.wanted(counted);
+    facets.wait(counted, range, signal);
+    try {
+      const { groups } = await ask("/api/counts", countsBody(counted, range, names, facets.top(), true), { signal });
+      drawChart(groups.shift());
+      facets.show(groups);
+    } catch (error) {
+      if (signal.aborted) return;
+      chart.fail(`The histogram could not be counted: ${error.reason ?? error.message}`);
+      facets.fail(error);
+    }
+  }
+
+  /** @param {any} answer counts by time and level */
   function drawChart(answer) {
     chart.draw(seriesOf(answer, range), counted.family.length > 0 ? "of what is shown" : "");
     if (range.automatic && range.since_ms === null && answer.counts.length > 0) {
       elsewhere = offerLastHour(Math.max(...answer.counts.map((/** @type {any} */ one) => one.last)));
       draw();
     }
-    return answer;
-  }
-
-  /** @param {any} error */
-  function chartFailed(error) {
-    if (error?.name !== "AbortError") chart.fail(`The histogram could not be counted: ${error.reason ?? error.message}`);
   }
 
   function draw() {

@@ -11,23 +11,23 @@ export const HITS = 10;
 export const MOST_HITS = 1_000;
 const BUCKETS = 60;
 const SPARK_BUCKETS = 24;
+/** In one request, with the histogram. */
+export const MOST_FACETS = 31;
 const FIELD_NAMES = 200;
 
 /**
- * The filters of a state; `without` names one that is left out (a facet counts the values that it does not ask for, or excludes, too).
+ * The filters of a state.
  * @param {State} state
  * @param {Range} range
- * @param {string} [without]
  */
-export function filtersOf(state, range, without = "") {
+export function filtersOf(state, range) {
   /** @type {Record<string, any>} */
   const filters = timeFilters(range);
-  for (const name of FILTERS.filter((one) => one !== without)) {
+  for (const name of FILTERS) {
     for (const one of [name, `not_${name}`]) if (state[one].length > 0) filters[one] = state[one];
   }
   for (const name of ["fields", "not_fields"]) {
-    const fields = Object.entries(state[name]).filter(([field]) => `field:${field}` !== without);
-    if (fields.length > 0) filters[name] = Object.fromEntries(fields);
+    if (Object.keys(state[name]).length > 0) filters[name] = state[name];
   }
   return filters;
 }
@@ -58,31 +58,23 @@ export function hitsBody(state, range) {
   return isListing(state) ? { as: "templates", ...body } : body;
 }
 
-/** @param {State} state @param {Range} range */
-export function histogramBody(state, range) {
-  return { ...questionOf(state), by: ["time", "level"], buckets: BUCKETS, filters: filtersOf(state, range) };
+/**
+ * Lines by the values of each facet ("service", "level", "topic", or "field:NAME"), whatever the facet's own filter is; before them, with
+ * `overTime`, lines by time and level.
+ * @param {State} state @param {Range} range @param {string[]} facets @param {number} top values of a facet @param {boolean} overTime
+ */
+export function countsBody(state, range, facets, top, overTime) {
+  const by = [...(overTime ? [["time", "level"]] : []), ...facets.map((facet) => [facet])];
+  return { ...questionOf(state), by, facets: true, top, ...(overTime ? { buckets: BUCKETS } : {}), filters: filtersOf(state, range) };
 }
 
 /**
- * Lines of each of these families over time.
+ * Lines of each of these families over time, and by level where hits do not show one.
  * @param {State} state @param {Range} range @param {string[]} families
  */
-export function sparksBody(state, range, families) {
-  const filters = { ...filtersOf(state, range), family: families };
-  return { by: ["time", "family"], buckets: SPARK_BUCKETS, top: families.length, filters };
-}
-
-/** @param {State} state @param {Range} range @param {string[]} families */
-export function levelsBody(state, range, families) {
-  return { by: ["family", "level"], top: Math.min(families.length * 7, 1_000), filters: { ...filtersOf(state, range), family: families } };
-}
-
-/**
- * Lines by the values of a facet: "service", "level", "topic", or "field:NAME".
- * @param {State} state @param {Range} range @param {string} facet @param {number} top
- */
-export function facetBody(state, range, facet, top) {
-  return { ...questionOf(state), by: [facet], top, filters: filtersOf(state, range, facet) };
+export function familiesBody(state, range, families) {
+  const by = [["time", "family"], ...(isListing(state) ? [["family", "level"]] : [])];
+  return { by, buckets: SPARK_BUCKETS, top: Math.min(families.length * 7, 1_000), filters: { ...filtersOf(state, range), family: families } };
 }
 
 /** Which kept fields there are, and how many lines have each. @param {State} state @param {Range} range */

@@ -37,20 +37,14 @@ export function found(state, answer, range, isWidened, tookMs) {
  * @param {AbortSignal} signal
  */
 export async function nothingFound(state, range, status, signal) {
-  const hasFilters = Object.keys(filtersOf(state, { ...range, since_ms: null, until_ms: null })).length > 0;
+  const anyTime = filtersOf(state, { ...range, since_ms: null, until_ms: null });
+  const hasFilters = Object.keys(anyTime).length > 0;
   const hasTime = range.since_ms !== null || range.until_ms !== null;
   try {
-    const anywhere = await linesUnder(filtersOf(state, { ...range, since_ms: null, until_ms: null }), signal);
-    if (anywhere.lines > 0) {
-      status.say(...(state.q.trim() ? noFit(state, range, hasTime, hasFilters) : notInTime(range, anywhere)));
-      return;
-    }
-    const all = hasFilters ? await linesUnder({}, signal) : anywhere;
-    if (all.lines > 0) {
-      status.say("No line passes these filters, at any time. ", clearFilters());
-      return;
-    }
-    status.say("The index holds no lines yet. They appear some seconds after they reach Kafka; the Lag tab says how far the worker is, the Doctor tab what is missing.");
+    const { counts } = await ask("/api/counts", { by: ["level"], filters: anyTime }, { signal });
+    if (counts.length > 0) status.say(...(state.q.trim() ? noFit(state, range, hasTime, hasFilters) : notInTime(range, counts)));
+    else if (hasFilters) status.say("No line passes these filters, at any time. ", clearFilters());
+    else status.say("The index holds no lines yet. They appear some seconds after they reach Kafka; the Lag tab says how far the worker is, the Doctor tab what is missing.");
   } catch (error) {
     if (!signal.aborted) status.say("Nothing found. What there is could not be counted: ask again.");
   }
@@ -68,21 +62,15 @@ function noFit(state, range, hasTime, hasFilters) {
   ];
 }
 
-/** @param {import("./range.js").Range} range @param {{lines: number, first: number, last: number}} anywhere */
-function notInTime(range, { lines, first, last }) {
+/** @param {import("./range.js").Range} range @param {{lines: number, first: number, last: number}[]} counts of all time */
+function notInTime(range, counts) {
+  const [first, last] = [Math.min(...counts.map((one) => one.first)), Math.max(...counts.map((one) => one.last))];
   return [
-    `No lines ${range.label}. There are ${plural(lines, "line")} from ${time(first)} to ${time(last)} (${relative(last)}). `,
+    `No lines ${range.label}. There are ${plural(counts.reduce((sum, one) => sum + one.lines, 0), "line")} from ${time(first)} to ${time(last)} (${relative(last)}). `,
     offer("Show all time", { since: "all", until: "" }),
     " ",
     offerLastHour(last),
   ];
-}
-
-/** @param {any} filters @param {AbortSignal} signal */
-async function linesUnder(filters, signal) {
-  const { counts } = await ask("/api/counts", { by: ["level"], filters }, { signal });
-  const lines = counts.reduce((/** @type {number} */ sum, /** @type {any} */ one) => sum + one.lines, 0);
-  return { lines, first: Math.min(...counts.map((/** @type {any} */ one) => one.first)), last: Math.max(...counts.map((/** @type {any} */ one) => one.last)) };
 }
 
 /**

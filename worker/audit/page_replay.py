@@ -8,28 +8,28 @@ to its stage, and another one would not fit on its GPU. Everything is closed aga
 import re
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
-from typing import Any, Final
+from typing import Final
 
 from consumers.groupless.reader import GrouplessReader, RangeUnreadable, TopicUnknown
 from consumers.kafka.settings import SourceMisconfigured
 from consumers.registry import RegistryAway, RegistryMisconfigured
 from consumers.source import KafkaRefused
 from producers.kafka import ProducerMisconfigured
-from sinks.sink import SinkBroken, SinkBusy, SinkRejected
+from sinks.sink import Sink, SinkBroken, SinkBusy, SinkRejected
 from worker.asking.refusals import BadQuery, Refused
+from worker.asking.worker_answers import ReplayedJson
 from worker.audit.busy_retry import BusyRetry
 from worker.audit.letter_filter import LetterFilter, LetterSelector, parse_selector
 from worker.audit.letter_replay import open_replayer
+from worker.audit.letters_document import not_read
 from worker.audit.replay import Replayed
 from worker.audit.replay_marks import ReplayMarkUndelivered
 from worker.audit.stored_dead_letters import StoredDeadLetter
 from worker.embedding.guarded_engine import EngineFailed
 from worker.embedding.loaded import LoadedModel, load_model
 from worker.embedding.model.errors import ModelError
-from worker.observability.dead_letter_document import not_read
-from worker.observability.samples import RunningService
 from worker.runtime.logs import rate_limited_log
 from worker.settings.settings import Settings
 from worker.settings.tables import new_redactor
@@ -46,16 +46,20 @@ class DeadLetterReplay:
     Thread: any.
     """
 
-    def __init__(self, service: RunningService) -> None:
-        self._service = service
-        self._running = threading.Lock()
+    def __init__(self, settings: Settings, sink: Sink, *, is_running: Callable[[], bool], pause: Callable[[float], bool]) -> None:
+        """`sink` is the worker's own; `pause` waits for some seconds and returns True when the worker stops hard."""
+        self._settings = settings
+        self._sink = sink
+        self._is_running = is_running
+        self._pause = pause
+        self._replaying = threading.Lock()
 
-    def replay(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def replay(self, body: Mapping[str, object]) -> ReplayedJson:
         """Replay the letters that `ids` names, as PARTITION/OFFSET; returns what became of them. Raises Refused."""
         selectors = read_ids(body)
-        if self._service.status.health.phase != "running":
+        if not self._is_running():
             raise Refused("unavailable", "the worker is starting or stopping")
-        if not self._running.acquire(blocking=False):
+        if not self._replaying.acquire(blocking=False):
             raise Refused("busy", "another replay is running")
         try:
             return self._replay(selectors)
@@ -72,11 +76,10 @@ class DeadLetterReplay:
         except (SinkRejected, ReplayMarkUndelivered) as error:
             raise _unavailable(f"the replay stopped: {error}") from None
         finally:
-            self._running.release()
+            self._replaying.release()
 
-    def _replay(self, selectors: Sequence[LetterSelector]) -> dict[str, Any]:
-        settings = self._service.settings
-        kafka = settings.kafka
+    def _replay(self, selectors: Sequence[LetterSelector]) -> ReplayedJson:
+        kafka = self._settings.kafka
         chosen = LetterFilter(selectors=tuple(selectors), patience_s=_PATIENCE_S)
         with ExitStack() as opened:
             reader = opened.enter_context(closing(GrouplessReader(kafka.bootstrap_servers, kafka.librdkafka, topic_epoch="")))
@@ -87,7 +90,7 @@ class DeadLetterReplay:
             done = self._store(todo, opened) if todo else Replayed()
         failed = {_own(one.letter): one.reason for one in done.unresolved}
         unresolved = missing | obstacles | failed
-        reasons = new_redactor(settings.redact).redact([*unresolved.values()])
+        reasons = new_redactor(self._settings.redact).redact([*unresolved.values()])
         return {
             "replayed": done.done - done.held,
             "already": sum(letter.is_replayed for letter in found.values()) + done.held,
@@ -98,17 +101,15 @@ class DeadLetterReplay:
         }
 
     def _store(self, letters: Sequence[StoredDeadLetter], opened: ExitStack) -> Replayed:
-        service = self._service
-        busy_retry = BusyRetry(limit_s=_PATIENCE_S, say=rate_limited_log().warn, pause=service.abandon.wait, clock=time.monotonic)
-        sink = service.connections.sink
-        replayer = open_replayer(service.settings, sink, opened, load=lambda: load_small(service.settings), busy_retry=busy_retry)
+        busy_retry = BusyRetry(limit_s=_PATIENCE_S, say=rate_limited_log().warn, pause=self._pause, clock=time.monotonic)
+        replayer = open_replayer(self._settings, self._sink, opened, load=lambda: load_small(self._settings), busy_retry=busy_retry)
         return replayer.replay_letters(letters)
 
     def _obstacle(self, letter: StoredDeadLetter) -> str:
-        return letter.obstacle or ("" if self._service.settings.subscription.reads(letter.topic) else not_read(letter.topic))
+        return letter.obstacle or ("" if self._settings.subscription.reads(letter.topic) else not_read(letter.topic))
 
 
-def read_ids(body: Mapping[str, Any]) -> list[LetterSelector]:
+def read_ids(body: Mapping[str, object]) -> list[LetterSelector]:
     """Return the letters that a request names, each once. Raises Refused."""
     unknown = sorted(set(body) - {"ids"})
     if unknown:

@@ -15,11 +15,10 @@ from tests.model_fixture import CACHE
 from tests.worker.http.schemas import check
 from tests.worker.running import Ended, World, wait_until
 from worker.asking.refusals import Refused
+from worker.audit.page_replay import MOST_IDS, read_ids
 from worker.connections import vector_space
 from worker.embedding.loaded import space_of
 from worker.embedding.model.prepared import PreparedModel
-from worker.observability.dead_letter_replay import MOST_IDS, read_ids
-from worker.observability.documents import actions_of, documents_of
 from worker.runtime.process import DRAINED
 from worker.settings.settings import Settings
 from worker.settings.tables import DecodeTable, EngineTable, ModelTable
@@ -36,14 +35,14 @@ def settings(world: World, *, errors: str) -> Settings:
 
 
 def replay(running: Ended, *ids: str) -> Any:  # noqa: ANN401 - JSON
-    replayed = json.loads(json.dumps(actions_of(running.service)[REPLAY]({"ids": list(ids)})))
+    replayed = json.loads(json.dumps(running.service.view().actions[REPLAY]({"ids": list(ids)})))
     check("Replayed", replayed)
     return replayed
 
 
 def letters(running: Ended) -> list[Any]:
-    found: list[Any] = documents_of(running.service)["/api/dead-letters"]({})["letters"]
-    return found
+    document: Any = running.service.view().documents["/api/dead-letters"]({})
+    return list(document["letters"])
 
 
 def refusal(call: Callable[[], object]) -> Refused:
@@ -92,7 +91,7 @@ def test_a_replayed_letter_is_found_and_replaying_it_twice_changes_nothing_for_a
 def test_one_replay_at_a_time_and_another_is_told_so(world: World) -> None:
     running = failed_once(world, [BAD], 1)
     (letter,) = letters(running)
-    action = actions_of(running.service)[REPLAY]
+    action = running.service.view().actions[REPLAY]
     looks = world.fake_sink.calls.count("find_blocks")
     world.fake_sink.gate.clear()
     outcome: list[Any] = []
@@ -119,7 +118,7 @@ def test_an_index_that_is_away_leaves_the_letter_as_it_was(world: World) -> None
 
 def test_a_worker_that_ends_replays_nothing(world: World) -> None:
     running = failed_once(world, [BAD], 1)
-    action = actions_of(running.service)[REPLAY]
+    action = running.service.view().actions[REPLAY]
     assert running.stop() == DRAINED
     refused = refusal(lambda: action({"ids": ["0/0"]}))
     assert (refused.code, refused.reason) == ("unavailable", "the worker is starting or stopping")

@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from consumers.groupless.reader import GrouplessReader, RangeUnreadable, TopicUnknown
 from consumers.kafka.settings import SourceMisconfigured
 from worker.asking.refusals import BadQuery, Refused
+from worker.asking.worker_answers import DeadLettersJson, LetterJson, ReasonCountJson
 from worker.audit.newest_dead_letters import NewestLetter, read_newest_letters
 from worker.settings.settings import Settings
 from worker.settings.tables import new_redactor
@@ -37,7 +38,7 @@ class DeadLetterDocument:
         self._reads = cache(settings.subscription.reads)
         self._clock = clock
 
-    def document(self, params: Mapping[str, str]) -> dict[str, Any]:
+    def document(self, params: Mapping[str, str]) -> DeadLettersJson:
         """Return it; `limit` of the URL says how many letters. Raises Refused."""
         limit = _limit(params.get("limit", ""))
         kafka = self._kafka
@@ -51,7 +52,9 @@ class DeadLetterDocument:
         except (SourceMisconfigured, RangeUnreadable) as error:
             reason = f"Kafka does not answer: {error}"
             raise Refused("unavailable", reason) from None
-        reasons = [{"reason": reason, "topic": topic, "letters": n} for (reason, topic), n in found.by_reason.most_common()]
+        reasons: list[ReasonCountJson] = [
+            {"reason": reason, "topic": topic, "letters": n} for (reason, topic), n in found.by_reason.most_common()
+        ]
         return {
             "letters": self._shown(found.newest),
             "by_reason": reasons,
@@ -61,13 +64,13 @@ class DeadLetterDocument:
             "dead_letter_topic": kafka.dead_letter_topic,
         }
 
-    def _shown(self, letters: Sequence[NewestLetter]) -> list[dict[str, Any]]:
+    def _shown(self, letters: Sequence[NewestLetter]) -> list[LetterJson]:
         """Return them as JSON; all are redacted at once, because each call compiles the rules."""
         reasons = self._redactor.redact([one.letter.reason for one in letters])
         previews = self._redactor.redact([preview_of(one.letter.letter.value or b"") for one in letters])
         return [self._shown_letter(*one) for one in zip(letters, reasons, previews, strict=True)]
 
-    def _shown_letter(self, one: NewestLetter, reason: str, preview: str) -> dict[str, Any]:
+    def _shown_letter(self, one: NewestLetter, reason: str, preview: str) -> LetterJson:
         letter = one.letter
         obstacle = one.obstacle or ("" if self._reads(letter.topic) else not_read(letter.topic))
         return {

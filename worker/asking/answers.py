@@ -1,0 +1,233 @@
+"""What answers to questions hold, as they go out in JSON. The types are also the schemas of `/openapi.json` (`worker.http.json_schemas`).
+
+An answer is a plain dict, built once and written: a `TypedDict` costs nothing when it is built. A program
+that reads answers must not mind further keys.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal, NamedTuple, NotRequired, TypedDict
+
+from worker.asking.question import Mode
+
+
+class Says(NamedTuple):
+    """What the schema of a type says further."""
+
+    key: str
+    value: object
+
+
+Count = Annotated[int, Says("minimum", 0)]
+Ms = Annotated[int, Says("description", "milliseconds since 1970")]
+Seconds = Annotated[float, Says("description", "seconds")]
+QUERY: Final = "query"
+"""Says that it is one."""
+NextQuery = Annotated[Mapping[str, object], Says(QUERY, ""), Says("description", "the question for what follows; null if nothing does")]
+
+
+class ErrorReasonJson(TypedDict):
+    """Why there is no answer."""
+
+    code: str
+    field: str
+    reason: str
+
+
+class ErrorJson(TypedDict):
+    """What comes instead of an answer."""
+
+    error: ErrorReasonJson
+
+
+class LineJson(TypedDict):
+    """A line."""
+
+    text: Annotated[str | None, Says("description", "null if the line was sampled")]
+    template: str
+    template_text: str
+    id: str
+    topic: str
+    partition: Count
+    offset: Count
+    sub: Count
+    chunk: Count
+    chunks: Count
+    time: Ms
+    kafka_time: Ms
+    service: str
+    level: str
+    sampled: NotRequired[bool]
+    fields: NotRequired[Annotated[dict[str, object] | str, Says("description", "kept fields, by name")]]
+
+
+class FamilyFiguresJson(TypedDict, total=False):
+    """How many lines a hit stands for."""
+
+    family_templates: Count
+    family_lines: Count
+    family_first: Ms
+    family_last: Ms
+
+
+class GroupJson(TypedDict, total=False):
+    """How a family is named."""
+
+    family: str
+    name: str
+
+
+class ScoreJson(TypedDict, total=False):
+    """How well something fits a text."""
+
+    score: float
+
+
+class HitFamilyJson(GroupJson, FamilyFiguresJson):
+    """What a hit says of its family."""
+
+
+class HitJson(ScoreJson, LineJson, HitFamilyJson):
+    """A line that a search found."""
+
+
+class FamilyJson(GroupJson, ScoreJson):
+    """A family, or a template."""
+
+    template: NotRequired[str]
+    text: str
+    templates: NotRequired[Count]
+    lines: Count
+    first: Ms
+    last: Ms
+    example: str | None
+
+
+class CountedJson(GroupJson):
+    """One group of lines; what it is counted by is under its name, a field as `field:NAME`."""
+
+    time: NotRequired[Ms]
+    text: NotRequired[str]
+    lines: Count
+    first: Ms
+    last: Ms
+
+
+class ChangeJson(GroupJson):
+    """A family, or a template, whose rate differs."""
+
+    change: Literal["new", "gone", "up", "down"]
+    template: NotRequired[str]
+    text: str
+    templates: Count
+    lines: Count
+    before: Count
+    ratio: float | None
+    first: Ms
+    last: Ms
+
+
+class TotalsJson(TypedDict):
+    """Lines of both windows."""
+
+    lines: Count
+    before: Count
+
+
+class CompleteJson(TypedDict):
+    """How much an answer holds."""
+
+    complete: Annotated[bool, Says("description", "false when a bound or the deadline cut it short")]
+
+
+ADDED: Final = "seconds"
+"""What the answer step adds to every answer that a form of question makes."""
+
+
+class AnsweredJson(CompleteJson):
+    """What every answer says besides."""
+
+    mode: NotRequired[Mode]
+    widened: NotRequired[Annotated[bool, Says("description", "true where all time was searched, not the window")]]
+    seconds: NotRequired[dict[str, float]]
+
+
+class HitsJson(AnsweredJson):
+    """Lines that fit."""
+
+    hits: list[HitJson]
+
+
+class TemplatesJson(AnsweredJson):
+    """Families, or templates one by one."""
+
+    templates: list[FamilyJson]
+
+
+class OneCountJson(CompleteJson):
+    """Lines by one grouping."""
+
+    counts: list[CountedJson]
+    by: list[str]
+    bucket_ms: NotRequired[Annotated[int, Says("minimum", 1)]]
+
+
+class CountsJson(AnsweredJson, OneCountJson):
+    """Lines counted."""
+
+
+class SeveralCountsJson(AnsweredJson):
+    """The same lines counted by several groupings."""
+
+    groups: list[OneCountJson]
+
+
+class ChangesJson(AnsweredJson):
+    """What differs between two windows."""
+
+    compare: list[ChangeJson]
+    totals: TotalsJson
+
+
+class ExportedJson(AnsweredJson):
+    """A stretch of an export."""
+
+    lines: list[LineJson]
+    until_ms: Ms
+    end_ms: Ms
+    next: NextQuery | None
+
+
+class TailedJson(AnsweredJson):
+    """What is new."""
+
+    lines: list[LineJson]
+    cursor: str
+    dropped: Count
+
+
+CountedAnswerJson = CountsJson | SeveralCountsJson
+SearchedJson = HitsJson | TemplatesJson | CountsJson | SeveralCountsJson | ChangesJson | ExportedJson | TailedJson
+
+
+class ExportStateJson(TypedDict):
+    """How an export ended."""
+
+    state: Literal["complete", "stopped"]
+    lines: Count
+    until_ms: Ms | None
+    end_ms: Ms | None
+    next: NextQuery | None
+    reason: str
+
+
+class ExportEndJson(TypedDict):
+    """The last line of an export."""
+
+    export: ExportStateJson
+
+
+class TailEventJson(CompleteJson):
+    """An event of a tail."""
+
+    lines: list[LineJson]
+    dropped: Count
