@@ -26,10 +26,10 @@ from sinks.reading.filters import LineFilter
 from sinks.reading.reader import BlockReader
 from worker.cli.run import BackgroundService, load_or_fail, open_service
 from worker.connections import vector_space
+from worker.embedding.embedder import EncodedText
 from worker.embedding.engine.engine import Engine
 from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.vectors import TokenIds, Vectors
-from worker.messages import EncodedTemplate
 from worker.service import Service
 from worker.settings.settings import Settings, load_settings
 
@@ -143,7 +143,7 @@ class Looks:
     def look(self) -> None:
         """Look once."""
         pipeline = self._pipeline
-        if len(pipeline.embed_lane) + len(pipeline.embed.batcher):
+        if len(pipeline.embedder):
             self._waiting += 1
             self._idle += pipeline.guarded_engine.busy_since_s is None
 
@@ -158,7 +158,7 @@ class Looks:
 
     def _busy_s(self) -> dict[str, float]:
         pipeline = self._pipeline
-        return {name: meter.seconds for name, meter in pipeline.busy.items()} | {"engine": pipeline.embed.tally.seconds}
+        return {name: meter.seconds for name, meter in pipeline.busy.items()} | {"engine": pipeline.embedder.tally.seconds}
 
 
 def bare_seconds(model: LoadedModel, texts: Sequence[str]) -> float:
@@ -166,7 +166,7 @@ def bare_seconds(model: LoadedModel, texts: Sequence[str]) -> float:
     engine: Any = model.engine
     with closing(model.new_tokenizer()) as tokenizer:
         encoded = tokenizer.encode([model.prepared.document_prefix + text for text in texts])
-    chunks = [EncodedTemplate(f"{row:032x}", f"{row:032x}", text, encoded.text(row), "logs") for row, text in enumerate(texts)]
+    chunks = [EncodedText(encoded.text(row), None, "logs") for row in range(len(texts))]
     run = bare_loop(engine._engine if isinstance(engine, KeptEngine) else engine, chunks)  # noqa: SLF001 - ours
     # A thread of its own, like the stage's.
     with ThreadPoolExecutor(1) as thread:

@@ -20,15 +20,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from benchmarks.engines_report import BARE, LLM, ONNX, OURS, SENTENCE, TRANSFORMERS, Compared, figures_of, show_table
 from benchmarks.own_stage import EmbedStage, bare_loop
 from benchmarks.rivals.own_process import LeftOut, OwnProcess, Turn
 from producers.log_feed import synthetic_lines
+from worker.embedding.embedder import EncodedText
 from worker.embedding.loaded import LoadedModel, load_model
 from worker.embedding.model.folder import default_folder
-from worker.messages import EncodedTemplate
 from worker.settings.settings import Settings, load_settings
 from worker.settings.tables import EngineTable
 
@@ -133,22 +131,22 @@ def compare(settings: Settings, lines: list[str], rounds: int, rivals: Mapping[s
     return Compared(about, turns, race.left_out)
 
 
-def encoded_templates(model: LoadedModel, lines: list[str]) -> list[EncodedTemplate]:
+def encoded_templates(model: LoadedModel, lines: list[str]) -> list[EncodedText]:
     """Return the prepare stage's output for lines with new templates only."""
     with contextlib.closing(model.new_tokenizer()) as tokenizer:
         encoded = tokenizer.encode(lines)
-        return [EncodedTemplate(f"{row:08d}", f"{row:08d}", line, encoded.text(row), "logs") for row, line in enumerate(lines)]
+        return [EncodedText(encoded.text(row), f"{row:08d}", "logs") for row in range(len(lines))]
 
 
 @contextlib.contextmanager
-def own_sides(settings: Settings, model: LoadedModel, chunks: list[EncodedTemplate]) -> Iterator[dict[str, Callable[[], Turn]]]:
+def own_sides(settings: Settings, model: LoadedModel, chunks: list[EncodedText]) -> Iterator[dict[str, Callable[[], Turn]]]:
     """Start the stage and prepare the bare loop."""
     stage = EmbedStage(settings, model)
     bare = bare_loop(model.engine, chunks)
     thread = ThreadPoolExecutor(1)  # like the stage: on the main thread vLLM took 5 % more processor time
     try:
         yield {
-            OURS: lambda: _timed(lambda: stage.run(chunks), lambda found: np.stack([chunk.vector for chunk in found])),
+            OURS: lambda: _timed(lambda: stage.run(chunks), lambda found: found),
             BARE: lambda: _timed(lambda: thread.submit(bare).result(), lambda result: result.rows()),
         }
     finally:

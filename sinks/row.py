@@ -14,6 +14,10 @@ TEMPLATE_TEXT_BYTES = 65_535
 """Most UTF-8 bytes of a template's text."""
 
 
+Vector = NDArray[np.float32]
+"""float32[dim], of length 1: engines scale every vector, whatever the model."""
+
+
 class TemplateRow(NamedTuple):
     """One template: a pure function of its id, so who writes it and how often does not matter.
 
@@ -22,8 +26,8 @@ class TemplateRow(NamedTuple):
 
     template: str
     """Its id, the primary key."""
-    vector: NDArray[np.float32]
-    """float32[dim], finite and of length 1."""
+    vector: Vector
+    """Finite."""
     text: str
     """The masked text that was embedded, at most `TEMPLATE_TEXT_BYTES` of UTF-8."""
 

@@ -10,6 +10,7 @@ from typing import Any
 from sinks.milvus.lite import names_server
 from sinks.milvus.sink import MilvusSink
 from sinks.reading.reader import BlockReader
+from sinks.row import Vector
 from sinks.sink import SinkBroken, SinkBusy, SinkMismatch
 from worker.asking.question import Query
 from worker.cli.exits import failure, user_error
@@ -17,7 +18,6 @@ from worker.connections import vector_space
 from worker.embedding.loaded import load_model, model_of, space_of
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.space import EmbeddingSpace
-from worker.embedding.model.vectors import Vector
 from worker.querying.families import TemplateGroups
 from worker.querying.query_text import new_query_encoder
 from worker.querying.ranking import Index

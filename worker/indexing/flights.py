@@ -30,7 +30,7 @@ from sinks.row import template_id
 from worker.indexing.known_templates import KnownTemplates, halves_of
 from worker.indexing.parked import Parked
 from worker.indexing.savings import Savings, merge_savings
-from worker.messages import LineBatch, Source
+from worker.messages import LineBatch, NewTemplate, Source
 
 _KNOWN, _WAITING, _REJECTED = 0, 1, 2
 _MOST_IDS = 16_384
@@ -43,11 +43,9 @@ class Joined(NamedTuple):
 
     known: list[LineBatch]
     """A batch whose templates are all known is here as the same object."""
-    mine: list[tuple[str, str]]
-    """Id and text of each template whose flight this call began, in the order of their first lines."""
+    mine: list[NewTemplate]
+    """Those whose flights this call began, in the order of their first lines."""
     rejected: list[tuple[LineBatch, Rejection]]
-    topics: list[str]
-    """Of each of `mine` the topic of its first line."""
 
 
 class Completed(NamedTuple):
@@ -93,7 +91,7 @@ class Flights:
         of_batches = [_places_of(batch, places) for batch in batches]
         ids = self._ids_of(places)
         halves = halves_of(ids)
-        joined = Joined([], [], [], [])
+        joined = Joined([], [], [])
         keep_s = self._keep_s()
         with self._lock:
             self._known.keep_s = keep_s
@@ -105,7 +103,6 @@ class Flights:
                 begun[batch.topic] -= len(joined.mine)
                 self._place(batch, fates[of_batch], joined)
                 begun[batch.topic] += len(joined.mine)
-                joined.topics.extend([batch.topic] * (len(joined.mine) - len(joined.topics)))
                 by_topic.setdefault(batch.topic, []).append(of_batch[batch.lines.template.codes])
             for topic, of_lines in by_topic.items():
                 lines = np.bincount(np.concatenate(of_lines), minlength=len(ids))
@@ -214,7 +211,7 @@ class Flights:
         if len(waiting):
             self._park(batch.take(waiting), joined.mine)
 
-    def _park(self, batch: LineBatch, mine: list[tuple[str, str]]) -> None:
+    def _park(self, batch: LineBatch, mine: list[NewTemplate]) -> None:
         """Let lines wait in the flights of their templates; add those that begin with them to `mine`."""
         parked = Parked(batch)
         first_rows = parked.first_rows()
@@ -223,7 +220,7 @@ class Flights:
         for place in sorted(range(len(ids)), key=first_rows.__getitem__):
             flight = self._flights.get(ids[place])
             if flight is None:
-                mine.append((ids[place], texts[place]))
+                mine.append(NewTemplate(ids[place], texts[place], batch.topic))
                 flight = self._flights[ids[place]] = []
             flight.append((parked, place))
 

@@ -103,7 +103,7 @@ def _canary(service: RunningService) -> dict[str, Any] | None:
 
 
 def _engine(service: RunningService, now_s: float) -> dict[str, Any]:
-    tally, engine = service.pipeline.embed.tally, service.pipeline.guarded_engine
+    tally, engine = service.pipeline.embedder.tally, service.pipeline.guarded_engine
     share = service.status.conditions.rate("vectail_engine_busy_seconds_total", tally.seconds, now_s, window_s=_SHORT_S)
     return {
         "is_up": engine.is_up,

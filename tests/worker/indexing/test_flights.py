@@ -12,12 +12,12 @@ from sinks.row import template_id
 from tests.consumers.records import record, rejection
 from tests.worker.indexing.line_batches import LOGS, LineBatches, numbers_of
 from tests.worker.letters import Letters
-from worker.indexing.flights import Completed, Flights
+from worker.indexing.flights import Completed, Flights, Joined
 from worker.indexing.parked import Parked
-from worker.messages import LineBatch, Source
+from worker.messages import LineBatch, NewTemplate, Source
 
 OTHER = Partition("other", 0)
-A, B, C = ((template_id(text), text) for text in "abc")
+A, B, C = (NewTemplate(template_id(text), text, "logs") for text in "abc")
 
 
 @pytest.fixture
@@ -35,15 +35,15 @@ def landing(template: str, *, tokens: int = 5, source: Source = "engine") -> Com
 
 
 def test_the_first_of_a_template_begins_its_flight_and_the_others_wait_in_it(flights: Flights, batches: LineBatches) -> None:
-    assert flights.join([batches("aba")]) == ([], [A, B], [], ["logs", "logs"])
-    assert flights.join([batches("a")]) == ([], [], [], [])
+    assert flights.join([batches("aba")]) == Joined([], [A, B], [])
+    assert flights.join([batches("a")]) == Joined([], [], [])
     assert numbers_of(*flights.land([landing("a")])) == [0, 2, 3]
     assert numbers_of(*flights.land([landing("b")])) == [1]
 
 
 def test_a_template_is_of_the_topic_whose_line_wanted_it_first(flights: Flights, batches: LineBatches) -> None:
     joined = flights.join([batches("a"), batches("ab", OTHER), batches("bc")])
-    assert (joined.mine, joined.topics) == ([A, B, C], ["logs", "other", "logs"])
+    assert joined.mine == [A, B._replace(topic="other"), C]
 
 
 def test_landing_twice_hands_nothing_out_twice(flights: Flights, batches: LineBatches) -> None:
@@ -112,7 +112,7 @@ def test_a_template_is_known_no_longer_than_it_may_be(batches: LineBatches) -> N
     now_s = 160.1
     assert flights.are_new(["a"]).all()
     assert flights.sample_known(1) == []
-    assert flights.join([batches("aa")]) == ([], [A], [], ["logs"])
+    assert flights.join([batches("aa")]) == Joined([], [A], [])
     assert numbers_of(*flights.land([landing("a", source="memory")])) == [2, 3]
     assert len(flights.join([batches("a")]).known) == 1
 

@@ -7,9 +7,9 @@ found in a lower level is copied to the upper ones. After a restart the index al
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from sinks.row import Vector
 from worker.embedding.cache.tally import CacheTally
 from worker.embedding.cache.vector_cache import VectorCache
-from worker.embedding.model.vectors import Vector
 from worker.messages import Source
 
 

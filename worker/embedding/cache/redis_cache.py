@@ -9,6 +9,7 @@ import random
 import time
 from collections.abc import Callable, Iterable, Mapping
 
+from sinks.row import Vector
 from worker.embedding.cache.breaker import LONGEST_WAIT_S, Breaker
 from worker.embedding.cache.frame import FrameCodec
 from worker.embedding.cache.redis_address import address_of
@@ -17,7 +18,6 @@ from worker.embedding.cache.redis_readers import Fetch, ReadPool
 from worker.embedding.cache.redis_writer import RedisWriter, WriteEvents
 from worker.embedding.cache.tally import CacheTally
 from worker.embedding.model.space import EmbeddingSpace
-from worker.embedding.model.vectors import Vector
 from worker.runtime.stage import Crash
 from worker.settings.tables import RedisTable
 

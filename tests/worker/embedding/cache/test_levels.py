@@ -9,11 +9,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sinks.row import Vector
 from sinks.sink import SinkBusy
 from worker.embedding.cache.breaker import FAILURES, LONGEST_WAIT_S
 from worker.embedding.cache.index_level import IndexLevel
 from worker.embedding.cache.levels import Levels
-from worker.embedding.model.vectors import Vector
 
 NAMES = st.sets(st.sampled_from("abcde"))
 
