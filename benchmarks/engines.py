@@ -27,6 +27,7 @@ from producers.log_feed import synthetic_lines
 from worker.embedding.embedder import EncodedText
 from worker.embedding.loaded import LoadedModel, load_model
 from worker.embedding.model.folder import default_folder
+from worker.embedding.model.space import CacheKey
 from worker.settings.settings import Settings, load_settings
 from worker.settings.tables import EngineTable
 
@@ -135,7 +136,7 @@ def encoded_templates(model: LoadedModel, lines: list[str]) -> list[EncodedText]
     """Return the prepare stage's output for lines with new templates only."""
     with contextlib.closing(model.new_tokenizer()) as tokenizer:
         encoded = tokenizer.encode(lines)
-        return [EncodedText(encoded.text(row), f"{row:08d}", "logs") for row in range(len(lines))]
+        return [EncodedText(encoded.text(row), CacheKey(f"{row:08d}"), "logs") for row in range(len(lines))]
 
 
 @contextlib.contextmanager

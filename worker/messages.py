@@ -30,7 +30,7 @@ from consumers.assignment import Claim, PartitionLedger
 from consumers.rejection import Rejection
 from sinks.block import Lines
 from sinks.lines import take_lines
-from sinks.row import Vector
+from sinks.row import TemplateId, Vector
 from worker.asking.question import Query
 from worker.asking.refusals import ErrorCode
 from worker.asking.requests import Requester
@@ -73,8 +73,7 @@ class LineBatch(NamedTuple):
 class NewTemplate(NamedTuple):
     """A template whose flight has just begun."""
 
-    template: str
-    """Its id (`sinks.row.template_id`)."""
+    template: TemplateId
     text: str
     topic: str
     """Of the first line that wants it: its share of the engine."""
@@ -83,8 +82,7 @@ class NewTemplate(NamedTuple):
 class EmbeddedTemplate(NamedTuple):
     """A new template with its vector, for the store stage."""
 
-    template: str
-    """Its id."""
+    template: TemplateId
     text: str
     vector: Vector
     tokens: int

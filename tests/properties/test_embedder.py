@@ -13,6 +13,7 @@ from worker.embedding.batcher import Batcher
 from worker.embedding.cache.memory import MemoryCache
 from worker.embedding.embedder import Embedded, Embedder, EmbeddingLate, EncodedText, Waiting
 from worker.embedding.guarded_engine import GuardedEngine
+from worker.embedding.model.space import CacheKey
 from worker.embedding.model.vectors import EmbeddingFailed, Outcome, TokenIds
 
 POISON = 7
@@ -126,7 +127,7 @@ class Model(RuleBasedStateMachine):
         assert len(set(self.delivered)) == len(self.delivered)
 
     def _text(self, number: int, tokens: int, *, is_urgent: bool) -> EncodedText:
-        key = f"{number}" if number % 2 else None
+        key = CacheKey(f"{number}") if number % 2 else None
         return EncodedText(np.full(tokens, number, np.int32), key, is_urgent=is_urgent, is_late=lambda _now_s: number in self.late)
 
     def _done(self, numbers: Sequence[int]) -> Callable[[Sequence[Embedded]], None]:

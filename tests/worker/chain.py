@@ -21,7 +21,7 @@ from producers.replies import Reply
 from sinks.build import DEFAULT_BOUNDS, BlockBounds
 from sinks.line import PIECE_BYTES, Line
 from sinks.reading.reader import BlockReader
-from sinks.row import template_id
+from sinks.row import TemplateId, template_id
 from sinks.sink import Sink
 from tests.fakes.engine import FakeEngine
 from tests.fakes.sink import FakeSink
@@ -36,7 +36,7 @@ from worker.embedding.cache.memory import MemoryCache
 from worker.embedding.embedder import Embedder, EncodedText
 from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.model.errors import ModelError
-from worker.embedding.model.space import Digester, EmbeddingSpace
+from worker.embedding.model.space import CacheKey, Digester, EmbeddingSpace
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.entry_rules import EntryRules
 from worker.indexing.events import EventJoiner
@@ -178,11 +178,11 @@ class Chain:
     def wall_ms(self) -> float:
         return LATE_MS + (self.now_s - 100.0) * 1000
 
-    def template(self, masked: str) -> str:
+    def template(self, masked: str) -> TemplateId:
         """Return the id of a template."""
         return template_id(masked)
 
-    def key(self, masked: str) -> str:
+    def key(self, masked: str) -> CacheKey:
         return self._digester.digest(masked)
 
     def mask(self, text: str) -> str:

@@ -23,6 +23,7 @@ from typing import NamedTuple, Protocol
 from worker.embedding.batcher import Batch, Batcher
 from worker.embedding.cache.vector_cache import VectorCache
 from worker.embedding.guarded_engine import GuardedEngine
+from worker.embedding.model.space import CacheKey
 from worker.embedding.model.vectors import EmbeddingFailed, Outcome, TokenIds
 from worker.runtime.histogram import SIZES, TOKENS, Histogram
 
@@ -31,7 +32,7 @@ class EncodedText(NamedTuple):
     """A text to be embedded."""
 
     ids: TokenIds
-    key: str | None
+    key: CacheKey | None
     """The cache key under which its vector is kept; None: it is not."""
     topic: str = ""
     """Whose share of the engine it takes, unless it is urgent."""

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consumers.rejection import Rejection
-from sinks.row import template_id
+from sinks.row import TemplateId, template_id
 from worker.indexing.known_templates import KnownTemplates, halves_of
 from worker.indexing.parked import Parked
 from worker.indexing.savings import Savings, merge_savings
@@ -51,7 +51,7 @@ class Joined(NamedTuple):
 class Completed(NamedTuple):
     """A template whose row is acknowledged."""
 
-    template: str
+    template: TemplateId
     tokens: int
     """Of the model's input, special tokens included."""
     source: Source
@@ -75,14 +75,14 @@ class Flights:
         """A template stays known for `keep_s()` seconds after it landed: less than its row lives, so that it is written again in time."""
         self._lock = threading.Lock()
         self._clock = clock
-        self._flights: dict[str, list[tuple[Parked, int]]] = {}
+        self._flights: dict[TemplateId, list[tuple[Parked, int]]] = {}
         """By template: the batches that have lines of it, each with the template's place among the batch's; the first began the flight."""
         self._keep_s = keep_s
         self._known = KnownTemplates(most=most_known)
-        self._rejected: dict[str, Rejection] = {}
+        self._rejected: dict[TemplateId, Rejection] = {}
         self._most_rejected = most_rejected
         self._savings: dict[str, Savings] = {}
-        self._ids: dict[str, str] = {}
+        self._ids: dict[str, TemplateId] = {}
         """Ids of templates by their texts."""
 
     def join(self, batches: Sequence[LineBatch]) -> Joined:
@@ -135,7 +135,7 @@ class Flights:
                     freed.setdefault(parked, []).append(place)
             return [parked.release(places) for parked, places in freed.items()]
 
-    def fail(self, template: str, rejection: Rejection) -> list[LineBatch]:
+    def fail(self, template: TemplateId, rejection: Rejection) -> list[LineBatch]:
         """Remember a template that can never be stored; return the lines that waited for it."""
         with self._lock:
             self._rejected[template] = rejection
@@ -148,7 +148,7 @@ class Flights:
                 savings.collapsed -= parked.count(place) - (i == 0)
             return [parked.release([place]) for parked, place in flight]
 
-    def sample_known(self, most: int) -> list[str]:
+    def sample_known(self, most: int) -> list[TemplateId]:
         """Return at most `most` templates that are known now, others each time until all have had their turn."""
         with self._lock:
             self._known.keep_s = self._keep_s()
@@ -175,9 +175,9 @@ class Flights:
             savings = self._savings[topic] = Savings()
         return savings
 
-    def _ids_of(self, texts: Iterable[str]) -> list[str]:
+    def _ids_of(self, texts: Iterable[str]) -> list[TemplateId]:
         """Return the ids of templates; those of short texts are remembered."""
-        ids: list[str] = []
+        ids: list[TemplateId] = []
         for text in texts:
             template = self._ids.get(text)
             if template is None:
@@ -189,7 +189,7 @@ class Flights:
             ids.append(template)
         return ids
 
-    def _fates(self, ids: Sequence[str], tokens: NDArray[np.int64]) -> NDArray[np.int8]:
+    def _fates(self, ids: Sequence[TemplateId], tokens: NDArray[np.int64]) -> NDArray[np.int8]:
         fates = np.zeros(len(ids), np.int8)
         for place in np.flatnonzero(tokens < 0).tolist():
             fates[place] = _REJECTED if ids[place] in self._rejected else _WAITING

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from consumers.rejection import Rejection
+from sinks.row import TemplateId
 from worker.embedding.cache.levels import Levels
 from worker.embedding.embedder import Embedded, EmbeddingLate, EncodedText, Submit
 from worker.embedding.model.space import Digester
@@ -57,7 +58,7 @@ class NewTemplates:
         flights: Flights,
         submit: Submit,
         store: Outlet[StoreItem],
-        fail_flight: Callable[[str, Rejection], None],
+        fail_flight: Callable[[TemplateId, Rejection], None],
         rejected: FaultLimit,
     ) -> None:
         """`rewrite_found`: rows do not live for ever, so a template found in the index, however old, is written again.

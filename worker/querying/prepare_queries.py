@@ -134,7 +134,7 @@ class PrepareQueries:
         """
         treated = iter(self._encoder.treat([query.text for _, query in valid if query.text is not None]))
         texts = [None if query.text is None else next(treated) for _, query in valid]
-        found = self._cache.get_many([text.digest for text in texts if text is not None])
+        found = self._cache.get_many([text.key for text in texts if text is not None])
         ready: list[Answerable] = []
         asked: list[tuple[Requester, Query]] = []
         encoded: list[EncodedText] = []
@@ -143,13 +143,13 @@ class PrepareQueries:
             is_exact = words_of(query.text or "").is_exact
             is_empty = text is not None and not any(character.isalpha() for character in text.masked)
             by_words = query.mode == "words" or (query.mode != "dense" and (is_exact or is_empty))
-            if text is None or by_words or text.digest in found:
-                vector = None if text is None or by_words else found[text.digest]
+            if text is None or by_words or text.key in found:
+                vector = None if text is None or by_words else found[text.key]
                 ready.append(ReadyQuery(requester, query, vector, now_s - requester.taken_s, 0.0, is_exact))
             else:
                 ids = self._encoder.encode(text)
                 asked.append((requester, query))
-                key = text.digest if ids.is_whole else None
+                key = text.key if ids.is_whole else None
                 encoded.append(EncodedText(ids.ids, key, is_urgent=True, is_late=partial(is_late, requester)))
         self._answer.put(ready)
         self._submit(encoded, partial(self._take_embedded, asked))
