@@ -36,7 +36,7 @@ QUERY_MUTATIONS: Changes = {
     "worker/embedding/embedder.py: what the engine holds at the end of a drain is not delivered": (
         "(self._is_closed and not self._is_computing and not len(self.batcher))",
         "(self._is_closed and not len(self.batcher))",
-        "worker/embedding/test_embedder.py::texts_that_arrive_while_the_engine_works_go_together_and_not_one_by_one",
+        "worker/embedding/test_embedder.py::what_the_engine_holds_when_it_is_closed_is_delivered",
     ),
     "worker/embedding/batcher.py: a long query that was passed over is passed over again": (
         "self._passed_over = bool(self._queries) and not queries",

@@ -43,7 +43,7 @@ class EncodedText(NamedTuple):
 
 
 class EmbeddingLate(NamedTuple):
-    """The text was not computed, for it was too late."""
+    """The text was not computed because it was too late."""
 
 
 class Embedded(NamedTuple):

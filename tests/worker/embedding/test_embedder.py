@@ -22,6 +22,8 @@ from worker.runtime.limits import LimitReached
 from worker.runtime.stage import Stage
 
 WAIT_S = 60.0
+MOMENT_S = 0.2
+"""Long enough for a thread that does not wait to end."""
 WORDS = ("disk", "network", "water", "memory", "battery", "garden", "camera")
 """Words of one token each."""
 
@@ -264,6 +266,16 @@ def test_a_vector_is_delivered_while_the_engine_computes_the_next_batch(running:
     assert delivered == []
     may_go_on.set()
     wait_until(lambda: delivered == [1, 1], "both vectors, while the third text is in the engine")
+
+
+def test_what_the_engine_holds_when_it_is_closed_is_delivered(running: Running) -> None:
+    running.chain.feed("disk full")
+    running.entered()
+    running.chain.embedder.close()
+    running.stages[0].join(MOMENT_S)
+    assert running.stages[0].is_alive()
+    running.join()
+    assert len(running.chain.store_lane) == 1
 
 
 @pytest.mark.parametrize("closed", [False, True])
