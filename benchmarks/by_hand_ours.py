@@ -117,7 +117,7 @@ class Looks:
     def look(self) -> None:
         """Look once."""
         pipeline = self._pipeline
-        if len(pipeline.embed_lane) + len(pipeline.embed.batcher):
+        if len(pipeline.embedder):
             self._waiting += 1
             self._idle += pipeline.guarded_engine.busy_since_s is None
 
@@ -132,7 +132,7 @@ class Looks:
 
     def _busy_s(self) -> dict[str, float]:
         pipeline = self._pipeline
-        return {name: meter.seconds for name, meter in pipeline.busy.items()} | {"engine": pipeline.embed.tally.seconds}
+        return {name: meter.seconds for name, meter in pipeline.busy.items()} | {"engine": pipeline.embedder.tally.seconds}
 
 
 def bare_seconds(model: LoadedModel, texts: Sequence[str]) -> float:

@@ -27,11 +27,11 @@ from benchmarks.program import FILES, Figures, option, program
 from benchmarks.race import Missing, Wrong, race, ratios, seconds_of, spread
 from benchmarks.tokenize import lines_of
 from consumers.text.mask import Masker
+from sinks.row import Vector
 from worker.embedding.cache.memory import ENTRY_BYTES, MemoryCache
 from worker.embedding.cache.redis_address import RedisMisconfigured
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.model.space import EmbeddingSpace
-from worker.embedding.model.vectors import Vector
 from worker.settings.tables import RedisTable
 
 DIM = 384

@@ -28,9 +28,9 @@ from benchmarks.program import ENGINE, Figures, option, program
 from benchmarks.race import LeftOut, race, ratios
 from benchmarks.rivals.own_process import OwnProcess, Turn, Vectors
 from producers.log_feed import synthetic_lines
+from worker.embedding.embedder import EncodedText
 from worker.embedding.loaded import LoadedModel, load_model
 from worker.embedding.model.folder import default_folder
-from worker.messages import EncodedTemplate
 from worker.settings.settings import Settings, load_settings
 from worker.settings.tables import EngineTable
 
@@ -85,13 +85,13 @@ def opened_rivals(
 
 
 @contextmanager
-def own_sides(settings: Settings, model: LoadedModel, chunks: list[EncodedTemplate]) -> Iterator[dict[str, Callable[[], Turn]]]:
+def own_sides(settings: Settings, model: LoadedModel, chunks: list[EncodedText]) -> Iterator[dict[str, Callable[[], Turn]]]:
     """Start the stage and prepare the bare loop."""
     bare = bare_loop(model.engine, chunks)
     # A thread like the stage's: on the main thread vLLM took 5 % more processor time.
     with closing(EmbedStage(settings, model)) as stage, ThreadPoolExecutor(1) as thread:
         yield {
-            OURS: lambda: _timed(lambda: stage.run(chunks), lambda found: np.stack([chunk.vector for chunk in found])),
+            OURS: lambda: _timed(lambda: stage.run(chunks), lambda found: found),
             BARE: lambda: _timed(lambda: thread.submit(bare).result(), lambda result: result.rows()),
         }
 

@@ -101,7 +101,7 @@ def run_turn(model: LoadedModel, sink: NullSink, file: Path, lines: int, *, mask
             finally:
                 stop.set()
     seconds, shares = watched.result()
-    outcomes, embedded = service.pipeline.log_ledger.tally, service.pipeline.embed.tally
+    outcomes, embedded = service.pipeline.log_ledger.tally, service.pipeline.embedder.tally
     if outcomes["indexed"] != lines or outcomes["admitted"] != lines:
         raise Wrong(f"of {lines} lines became {dict(outcomes)}")
     cpu_s = sum(service.stage_seconds().values())

@@ -13,16 +13,13 @@ import numpy as np
 
 from worker.embedding.batcher import Batcher
 from worker.embedding.cache.memory import MemoryCache
-from worker.embedding.compute import Compute, Computed, EmbedBatch
-from worker.embedding.embed import Embed
+from worker.embedding.embedder import Embedded, Embedder, EncodedText, Waiting
 from worker.embedding.engine.engine import Engine
 from worker.embedding.guarded_engine import GuardedEngine
-from worker.embedding.handoff import BatchHandoff
 from worker.embedding.loaded import LoadedModel
+from worker.embedding.model.space import CacheKey
 from worker.embedding.model.vectors import TokenIds, Vectors
-from worker.messages import Answerable, EmbeddedTemplate, EncodedQuery, EncodedTemplate, StoreItem
 from worker.runtime.lane import Lane
-from worker.runtime.limits import MOST_REJECTED, FaultLimit
 from worker.runtime.stage import Stage
 from worker.settings.settings import Settings
 
@@ -36,7 +33,7 @@ class BareResult(NamedTuple):
 
 
 class EmbedStage:
-    """The stages `embed` and `engine` with their lanes, wired as in `worker.pipeline`; they run until `close`.
+    """The stages `embed` and `engine`, wired as in `worker.pipeline`; they run until `close`.
 
     Thread: the caller's feeds it; it has two of its own.
     """
@@ -45,40 +42,33 @@ class EmbedStage:
         """Start both threads."""
         engine = model.engine
         self._crash: Exception | None = None
-        self._in: Lane[EncodedTemplate | EncodedQuery] = Lane("embed")
-        self._out: Lane[StoreItem] = Lane("store")
-        answer: Lane[Answerable] = Lane("answer")
+        self._out: Lane[Embedded] = Lane("store")
         guarded = GuardedEngine(engine, model.golden, new_engine=model.new_engine, say=lambda _line: None, clock=time.monotonic)
-        handoff: BatchHandoff[EmbedBatch, Computed] = BatchHandoff(self._in.wake)
-        self.embed = Embed(
-            inlet=self._in,
-            batcher=new_batcher(engine),
-            handoff=handoff,
-            cache=MemoryCache(settings.cache.memory_bytes),
-            fail_flight=lambda *_: None,
-            rejected=FaultLimit("texts that the engine rejects", most=MOST_REJECTED),
-            store=self._out,
-            answer=answer,
-        )
-        compute = Compute(handoff=handoff, engine=guarded, clock=time.monotonic)
-        self._stages = [Stage("embed", self.embed.body, self._on_crash), Stage("engine", compute.body, self._on_crash)]
+        self.embedder = Embedder(batcher=new_batcher(engine), engine=guarded, cache=MemoryCache(settings.cache.memory_bytes))
+        self._stages = [
+            Stage("embed", self.embedder.deliver, self._on_crash),
+            Stage("engine", self.embedder.compute, self._on_crash),
+        ]
         for stage in self._stages:
             stage.start()
 
-    def run(self, chunks: Sequence[EncodedTemplate]) -> list[EmbeddedTemplate]:
-        """Put all chunks at once; return the embedded ones, in the same order. Raises RuntimeError if a stage fails."""
-        found: list[EmbeddedTemplate] = []
-        self._in.put(chunks)
+    def run(self, chunks: Sequence[EncodedText]) -> Vectors:
+        """Submit all chunks at once; return their vectors, in the same order. Raises RuntimeError if a stage or a text fails."""
+        found: list[Embedded] = []
+        self.embedder.submit(chunks, self._out.put)
         while len(found) < len(chunks):
             taken = self._out.take(_TAKE)
             if taken is None:
                 raise RuntimeError("a stage has failed") from self._crash
-            found += [entry for entry in taken if isinstance(entry, EmbeddedTemplate)]
-        return found
+            found += taken
+        vectors = [one.outcome for one in sorted(found, key=lambda one: one.place) if isinstance(one.outcome, np.ndarray)]
+        if len(vectors) < len(chunks):
+            raise RuntimeError("a text has no vector")
+        return np.stack(vectors)
 
     def close(self) -> None:
         """End both threads."""
-        self._in.close()
+        self.embedder.close()
         for stage in self._stages:
             stage.join()
 
@@ -87,26 +77,32 @@ class EmbedStage:
         self._out.abandon()
 
 
-def new_batcher(engine: Engine) -> Batcher[EncodedQuery, EncodedTemplate]:
+def new_batcher(engine: Engine) -> Batcher[Waiting]:
     """Return a batcher with the budgets that the service gives it."""
     budget = engine.batch_tokens
     return Batcher(budget_tokens=budget, log_floor_tokens=max(budget // 8, 1))
 
 
-def encoded_templates(model: LoadedModel, texts: Sequence[str]) -> list[EncodedTemplate]:
+def encoded_templates(model: LoadedModel, texts: Sequence[str]) -> list[EncodedText]:
     """Return what the prepare stage makes of texts that are all new templates."""
     with closing(model.new_tokenizer()) as tokenizer:
         encoded = tokenizer.encode(texts)
-        return [EncodedTemplate(f"{row:032x}", f"{row:032x}", text, encoded.text(row), "logs") for row, text in enumerate(texts)]
+        return [EncodedText(encoded.text(row), CacheKey(f"{row:032x}"), "logs") for row in range(len(texts))]
 
 
-def bare_loop(engine: Engine, chunks: Sequence[EncodedTemplate]) -> Callable[[], BareResult]:
-    """Return a function that embeds all chunks with the engine beneath the adapter, in the batches that the stage would form."""
-    batcher = new_batcher(engine)
+def batches_of(engine: Engine, chunks: Sequence[EncodedText]) -> list[list[TokenIds]]:
+    """Return the token ids of the batches that the stage would form."""
+    batcher: Batcher[EncodedText] = Batcher(budget_tokens=engine.batch_tokens, log_floor_tokens=max(engine.batch_tokens // 8, 1))
     batcher.add_logs(chunks)
     batches = []
     while len(batcher):
         batches.append([chunk.ids for chunk in batcher.next_batch().logs])
+    return batches
+
+
+def bare_loop(engine: Engine, chunks: Sequence[EncodedText]) -> Callable[[], BareResult]:
+    """Return a function that embeds all chunks with the engine beneath the adapter, in the batches that the stage would form."""
+    batches = batches_of(engine, chunks)
     return _bare_vllm(engine, batches) if engine.name == "vllm" else _bare_llama(engine, batches)
 
 

@@ -1,11 +1,11 @@
 """The services that `benchmarks.query_latency` queries, each with its own broker, folder and client process.
 
-The worker's own code wires them, on threads of this process as in `vectail demo`. The FIFO side differs in two classes: its embed lane has
-no urgency, and its batcher treats a query as one more log text. All else, caps included, is the same build.
+The worker's own code wires them, on threads of this process as in `vectail demo`. The FIFO side differs in one class: its batcher
+treats a query as one more log text. All else, caps included, is the same build.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,12 +19,9 @@ from producers.feed import FeedProgress
 from producers.kafka import EmbeddedBroker
 from worker.cli.run import BackgroundService, open_service
 from worker.embedding.batcher import Batch, Batcher
-from worker.embedding.compute import Computed, EmbedBatch
-from worker.embedding.handoff import BatchHandoff
+from worker.embedding.embedder import Computed, Embedder, Waiting
 from worker.embedding.loaded import LoadedModel
-from worker.messages import EncodedQuery, EncodedTemplate
 from worker.runtime.fair_share import FairQueue
-from worker.runtime.lane import Lane
 from worker.service import Service
 from worker.settings.settings import Settings, load_settings
 
@@ -43,53 +40,34 @@ class BatchTime(NamedTuple):
     log_tokens: int
 
 
-class FifoLane(Lane[EncodedTemplate | EncodedQuery]):
-    """Nothing is urgent.
-
-    Thread: any.
-    """
-
-    def put(self, entries: Sequence[EncodedTemplate | EncodedQuery], *, urgent: bool = False) -> None:  # noqa: ARG002 - that is the difference
-        """Add a list at the end."""
-        super().put(entries)
-
-
-class FifoBatcher(Batcher[EncodedQuery, EncodedTemplate]):
+class FifoBatcher(Batcher[Waiting]):
     """A query waits behind the log texts that arrived before it; no batch makes room for queries.
 
-    Thread: one, the embed stage's.
+    Thread: one at a time, under its owner's lock.
     """
 
-    def add_queries(self, queries: Sequence[EncodedQuery]) -> None:  # type: ignore[override]  # the stage gives lists
+    def add_queries(self, queries: Iterable[Waiting]) -> None:
         """Queue queries as if they were log texts."""
-        self.add_logs(queries)  # type: ignore[arg-type]  # told apart again in next_batch
+        self.add_logs(queries)
 
-    def next_batch(self) -> Batch[EncodedQuery, EncodedTemplate]:
+    def next_batch(self) -> Batch[Waiting]:
         """Return the next batch in order of arrival."""
-        mixed: list[EncodedQuery | EncodedTemplate] = [*super().next_batch().logs]
-        queries = [entry for entry in mixed if isinstance(entry, EncodedQuery)]
-        return Batch(queries, [entry for entry in mixed if isinstance(entry, EncodedTemplate)])
-
-    def put_back(self, batch: Batch[EncodedQuery, EncodedTemplate]) -> None:
-        """Undo the last `next_batch`."""
-        super().put_back(Batch([], [*batch.queries, *batch.logs]))  # type: ignore[list-item]  # as in add_queries
+        mixed = super().next_batch().logs
+        return Batch([one for one in mixed if one.text.is_urgent], [one for one in mixed if not one.text.is_urgent])
 
 
-class WatchedHandoff(BatchHandoff[EmbedBatch, Computed]):
+class WatchedEmbedder(Embedder):
     """Records how long each batch took.
 
-    Thread: as `BatchHandoff`; `batches` any.
+    Thread: as `Embedder`; `batches` any.
     """
 
     batches: list[BatchTime]
 
-    def take_results(self) -> list[Computed]:
-        """Take results, and record their times."""
-        found = super().take_results()
-        for batch, _, _, started_s, ended_s, *_ in found:
-            tokens = sum(len(log.ids) for log in batch.logs)
-            self.batches.append(BatchTime(started_s, ended_s - started_s, len(batch.queries), tokens))
-        return found
+    def _deliver(self, computed: Computed) -> None:
+        tokens = sum(len(log.ids) for log in computed.batch.logs)
+        self.batches.append(BatchTime(computed.started_s, computed.seconds, len(computed.batch.queries), tokens))
+        super()._deliver(computed)
 
 
 class Side(NamedTuple):
@@ -104,12 +82,12 @@ class Side(NamedTuple):
     @property
     def log_tokens(self) -> int:
         """Return how many tokens of log templates it has embedded."""
-        return self.service.pipeline.embed.tally.tokens
+        return self.service.pipeline.embedder.tally.tokens
 
     @property
     def waiting_texts(self) -> int:
         """Return how many texts wait for the engine."""
-        return len(self.service.pipeline.embed.batcher)
+        return len(self.service.pipeline.embedder)
 
 
 @contextmanager
@@ -120,12 +98,11 @@ def opened(settings: Settings, model: LoadedModel, folder: Path, *, fifo: bool =
         settings = _settings(settings, broker.bootstrap_servers, folder)
         create_topics(settings)
         service = open_service(settings, replace(model, engine=KeptEngine(model.engine)), say=say_nothing)
-        embed = service.pipeline.embed
-        embed.handoff.__class__ = WatchedHandoff
+        embed = service.pipeline.embedder
+        embed.__class__ = WatchedEmbedder
         batches: list[BatchTime] = []
-        embed.handoff.batches = batches  # type: ignore[attr-defined]  # it is one since the line above
+        embed.batches = batches  # type: ignore[attr-defined]  # it is one since the line above
         if fifo:
-            embed.inlet.__class__ = FifoLane
             embed.batcher.__class__ = FifoBatcher
             embed.batcher._logs = FairQueue(size_of=lambda entry: len(entry.ids))  # noqa: SLF001 - one line for all, in which queries have no topic
         running = stack.enter_context(in_background(service))

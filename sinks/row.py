@@ -5,13 +5,19 @@ A template id is a pure function of the template's text: it outlives the model, 
 
 import hashlib
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, NewType
 
 import numpy as np
 from numpy.typing import NDArray
 
 TEMPLATE_TEXT_BYTES = 65_535
 """Most UTF-8 bytes of a template's text."""
+
+
+TemplateId = NewType("TemplateId", str)
+"""32 hex digits; see `template_id`."""
+Vector = NDArray[np.float32]
+"""float32[dim], of length 1: engines scale every vector, whatever the model."""
 
 
 class TemplateRow(NamedTuple):
@@ -22,15 +28,15 @@ class TemplateRow(NamedTuple):
 
     template: str
     """Its id, the primary key."""
-    vector: NDArray[np.float32]
-    """float32[dim], finite and of length 1."""
+    vector: Vector
+    """Finite."""
     text: str
     """The masked text that was embedded, at most `TEMPLATE_TEXT_BYTES` of UTF-8."""
 
 
-def template_id(text: str) -> str:
+def template_id(text: str) -> TemplateId:
     """Return the id of a template: BLAKE2b-128 of its text, 32 hex digits. Lone surrogates count as `?`."""
-    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
+    return TemplateId(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest())
 
 
 def template_key(template: str) -> int:

@@ -3,17 +3,19 @@
 Log records on their way into the index. Prepare decodes and masks them as columns; what becomes of a line depends on its template:
 
     known                    LineBatch → Block                                               prepare → store
-    new, its vector cached   EmbeddedTemplate → TemplateRow, then LineBatch → Block          prepare → store
-    new                      EncodedTemplate → EmbeddedTemplate → TemplateRow, then ...      prepare → embed → store
+    new, its vector cached   NewTemplate → EmbeddedTemplate → TemplateRow, then ...          prepare → store
+    new                      NewTemplate → EmbeddedTemplate → TemplateRow, then ...          prepare → embed → store
 
 Until the row of a new template is acknowledged, its lines wait in `worker.indexing.flights`. A record settles when all of its lines are
 stored or rejected. A line that an earlier run has stored (`worker.indexing.resume`) is settled in prepare and sent nowhere.
 
 A query on its way from Kafka or HTTP to its reply:
 
-    not cached               QueryRequest → EncodedQuery → ReadyQuery → QueryReply prepare-queries → embed → answer
+    not cached               QueryRequest → ReadyQuery → QueryReply                prepare-queries → embed → answer
     cached, or no vector     QueryRequest → ReadyQuery → QueryReply                prepare-queries → answer
     an error at any stage    FailedQuery → QueryReply                              answer
+
+On the way through `embed` both are texts (`worker.embedding.embedder.EncodedText`), and come back by a call.
 
 All types are immutable. Records and receipts belong to `consumers`, lines, rows and blocks to `sinks`, requests and replies to
 `worker.asking.requests`.
@@ -28,10 +30,10 @@ from consumers.assignment import Claim, PartitionLedger
 from consumers.rejection import Rejection
 from sinks.block import Lines
 from sinks.lines import take_lines
+from sinks.row import TemplateId, Vector
 from worker.asking.question import Query
 from worker.asking.refusals import ErrorCode
 from worker.asking.requests import Requester
-from worker.embedding.model.vectors import TokenIds, Vector
 
 Source = Literal["engine", "memory", "redis", "index"]
 """Where the vector of a new template came from: computed, or found in a cache level or in the index."""
@@ -68,15 +70,11 @@ class LineBatch(NamedTuple):
             self.assignment.reject(arrival, sub, chunk, rejection)
 
 
-class EncodedTemplate(NamedTuple):
-    """A new template as token ids, for the embed stage."""
+class NewTemplate(NamedTuple):
+    """A template whose flight has just begun."""
 
-    template: str
-    """Its id (`sinks.row.template_id`)."""
-    key: str
-    """The cache key of its vector."""
+    template: TemplateId
     text: str
-    ids: TokenIds
     topic: str
     """Of the first line that wants it: its share of the engine."""
 
@@ -84,10 +82,7 @@ class EncodedTemplate(NamedTuple):
 class EmbeddedTemplate(NamedTuple):
     """A new template with its vector, for the store stage."""
 
-    template: str
-    """Its id."""
-    key: str
-    """The cache key of its vector."""
+    template: TemplateId
     text: str
     vector: Vector
     tokens: int
@@ -105,16 +100,6 @@ class KafkaRequest(NamedTuple):
     claim: Claim
     polled_s: float
     """On the clock of `time.monotonic`."""
-
-
-class EncodedQuery(NamedTuple):
-    """A query as token ids, for the embed stage."""
-
-    requester: Requester
-    query: Query
-    digest: str | None
-    """The cache key of its vector; None if the text was cut, because the key names the whole text."""
-    ids: TokenIds
 
 
 class ReadyQuery(NamedTuple):

@@ -26,22 +26,21 @@ from worker.embedding.cache.index_level import IndexLevel
 from worker.embedding.cache.levels import Levels
 from worker.embedding.cache.memory import MemoryCache
 from worker.embedding.cache.vector_cache import VectorCache
-from worker.embedding.compute import Compute, Computed, EmbedBatch
-from worker.embedding.embed import Embed
+from worker.embedding.embedder import Embedder
 from worker.embedding.guarded_engine import GuardedEngine
-from worker.embedding.handoff import BatchHandoff
 from worker.embedding.model.space import Digester
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.dead_letter_reasons import letter_of
 from worker.indexing.flights import Flights
-from worker.indexing.prepare import Outlets, Prepare
+from worker.indexing.new_templates import NewTemplates, TemplateEncoder
+from worker.indexing.prepare import Prepare
 from worker.indexing.resume import Resume
 from worker.indexing.runs import Runs
 from worker.indexing.schema_lookup import SchemaLookup
 from worker.indexing.schema_wait import SchemaWait
 from worker.indexing.store import Store
 from worker.indexing.topic_readers import RuleTally, new_topic_readers
-from worker.messages import Answerable, EncodedQuery, EncodedTemplate, KafkaRequest, LineBatch, StoreItem
+from worker.messages import Answerable, KafkaRequest, LineBatch, StoreItem
 from worker.querying.answer import Answer
 from worker.querying.prepare_queries import PrepareQueries, QueryTally
 from worker.querying.query_text import new_query_encoder
@@ -96,7 +95,6 @@ class Pipeline:
         shared = FairQueue(topic_of=_topic, size_of=_records, weight_of=settings.weight_of)
         self.prepare_lane: Lane[Receipt] = Lane("prepare", size=_records, shared=shared)
         self.query_lane: Lane[KafkaRequest | QueryRequest] = Lane("prepare-queries")
-        self.embed_lane: Lane[EncodedTemplate | EncodedQuery] = Lane("embed")
         self.store_lane: Lane[StoreItem] = Lane("store", size=_lines)
         self.answer_lane: Lane[Answerable] = Lane("answer")
         self.flights = Flights(keep_s=self._keep_s)
@@ -120,12 +118,10 @@ class Pipeline:
         self.dead_letters_delivered: Counter[tuple[str, str]] = Counter()
         """Dead letters that Kafka has acknowledged, by stage and kind (`worker.indexing.dead_letter_reasons`)."""
         self.busy = {stage: Meter() for stage in ("prepare", "prepare-queries", "store")}
+        self.guarded_engine = GuardedEngine(model.engine, model.golden, new_engine=model.new_engine, say=say, clock=time.monotonic)
+        self.embedder = self._new_embedder()
         self._prepare = self._prepare_step()
         self._prepare_queries = self._query_step(say)
-        self.guarded_engine = GuardedEngine(model.engine, model.golden, new_engine=model.new_engine, say=say, clock=time.monotonic)
-        self._handoff: BatchHandoff[EmbedBatch, Computed] = BatchHandoff(self.embed_lane.wake)
-        self._compute = Compute(handoff=self._handoff, engine=self.guarded_engine, clock=time.monotonic, fail_point=at)
-        self.embed = self._embed_step()
         self.answer = Answer(
             sink=sink, reader=self.reader, clock=time.monotonic, pause=abandon.wait, wall_ms=_wall_ms, named=settings.template
         )
@@ -140,10 +136,11 @@ class Pipeline:
             Stage(f"store-{n}", partial(self.store.body, self.store_lane, self.busy["store"]), on_crash)
             for n in range(1, self._settings.milvus.writers + 1)
         ]
+        embedder = self.embedder
         answer = Stage("answer", lambda: self.answer.body(self.answer_lane), on_crash)
         return [
             StageGroup([self.prepare_lane, self.query_lane], [prepare, queries]),
-            StageGroup([self.embed_lane], [Stage("embed", self.embed.body, on_crash), Stage("engine", self._compute.body, on_crash)]),
+            StageGroup([embedder], [Stage("embed", embedder.deliver, on_crash), Stage("engine", embedder.compute, on_crash)]),
             StageGroup([self.store_lane, self.answer_lane], [*stores, answer]),
         ]
 
@@ -173,8 +170,7 @@ class Pipeline:
         """Drop what is in the lanes: its receipts stay open, so it will be read again."""
         self.prepare_lane.abandon()
         self.query_lane.abandon()
-        self.embed_lane.abandon()
-        self._handoff.abandon()
+        self.embedder.abandon()
         self.store_lane.abandon()
         self.answer_lane.abandon()
         if self._schema_lookup is not None:
@@ -192,7 +188,7 @@ class Pipeline:
 
     def _prepare_step(self) -> Prepare:
         settings, model = self._settings, self._connections.model
-        tokenizer, prefix = self._new_tokenizer(), model.prepared.document_prefix
+        tokenizer = self._new_tokenizer()
         lookup = self._schema_lookup
         schemas = None if lookup is None else lookup.schemas
         readers = new_topic_readers(
@@ -203,22 +199,33 @@ class Pipeline:
             redactor=self.redactor,
             reader_of=readers.of_topic,
             rule_tally=self.rule_tally,
-            tokenizer=tokenizer,
-            digester=Digester(model.space, prefix),
-            document_prefix=prefix,
             resume=self.resume,
             flights=self.flights,
-            levels=self.levels,
-            rewrite_found=lambda: self._connections.sink.retention_s is not None,
+            new_templates=self._new_templates(tokenizer),
+            dim=model.space.dim,
             hide=self.store.hide,
             reject=self.store.reject,
-            outlets=Outlets(embed=self.embed_lane, store=self.store_lane),
+            store=self.store_lane,
             undecodable=self._undecodable,
             abandoned=self._abandon.is_set,
             schema_wait=None if lookup is None else SchemaWait(lookup, reads=cache(self._may_name_schemas)),
             computing=self._computing,
             wall_ms=_wall_ms,
             fail_point=self._at,
+        )
+
+    def _new_templates(self, tokenizer: Tokenizer) -> NewTemplates:
+        model = self._connections.model
+        prefix = model.prepared.document_prefix
+        return NewTemplates(
+            encoder=TemplateEncoder(tokenizer=tokenizer, digester=Digester(model.space, prefix), prefix=prefix),
+            levels=self.levels,
+            rewrite_found=lambda: self._connections.sink.retention_s is not None,
+            flights=self.flights,
+            submit=self.embedder.submit,
+            store=self.store_lane,
+            fail_flight=self.store.fail_flight,
+            rejected=FaultLimit("texts that the engine rejects", most=MOST_REJECTED),
         )
 
     def _new_schema_lookup(self, say: Callable[[str], None]) -> SchemaLookup | None:
@@ -236,7 +243,7 @@ class Pipeline:
             encoder=encoder,
             reply_topics=frozenset((self._settings.kafka.reply_topic, *self._settings.query.reply_topics)),
             cache=self.levels,
-            embed=self.embed_lane,
+            submit=self.embedder.submit,
             answer=self.answer_lane,
             send=self._connections.replies.send,
             clock=time.monotonic,
@@ -278,23 +285,19 @@ class Pipeline:
         retention_s = self._connections.sink.retention_s
         return math.inf if retention_s is None else retention_s
 
-    def _embed_step(self) -> Embed:
+    def _new_embedder(self) -> Embedder:
         engine = self._connections.model.engine
-        return Embed(
-            inlet=self.embed_lane,
+        return Embedder(
             batcher=Batcher(
                 budget_tokens=engine.batch_tokens,
                 log_floor_tokens=max(engine.batch_tokens // 8, 1),
                 target_s=self._settings.query.target_batch_s,
-                topic_of=lambda template: template.topic,
+                topic_of=lambda waiting: waiting.text.topic,
                 weight_of=self._settings.weight_of,
             ),
-            handoff=self._handoff,
+            engine=self.guarded_engine,
             cache=self.levels,
-            fail_flight=self.store.fail_flight,
-            rejected=FaultLimit("texts that the engine rejects", most=MOST_REJECTED),
-            store=self.store_lane,
-            answer=self.answer_lane,
+            fail_point=self._at,
         )
 
     def _post(self, claim: Claim, rejection: Rejection, rejects: list[RejectedPiece]) -> None:

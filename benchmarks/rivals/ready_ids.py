@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from benchmarks.own_stage import encoded_templates, new_batcher
+from benchmarks.own_stage import batches_of, encoded_templates
 from benchmarks.rivals.own_process import EmbedTexts, Vectors
+from worker.embedding.embedder import EncodedText
 from worker.embedding.loaded import load_model
-from worker.messages import EncodedTemplate
 from worker.settings.settings import load_settings
 from worker.settings.tables import EngineTable
 
@@ -14,16 +14,11 @@ def open_ready_ids(name: str, memory_share: float) -> EmbedTexts:
     """Load the engine with a share of the card's memory; texts are tokenised at the first pass only, which warms up."""
     engine_table = EngineTable.model_validate({"name": name, "memory_share": memory_share})
     model = load_model(load_settings(None).model_copy(update={"engine": engine_table}))
-    chunks: list[EncodedTemplate] = []
+    chunks: list[EncodedText] = []
 
     def embed(texts: list[str]) -> Vectors:
         if not chunks:
             chunks.extend(encoded_templates(model, texts))
-        batcher = new_batcher(model.engine)
-        batcher.add_logs(chunks)
-        parts = []
-        while len(batcher):
-            parts.append(model.engine.embed([chunk.ids for chunk in batcher.next_batch().logs]))
-        return np.concatenate(parts)
+        return np.concatenate([model.engine.embed(batch) for batch in batches_of(model.engine, chunks)])
 
     return embed

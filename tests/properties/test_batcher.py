@@ -1,4 +1,4 @@
-"""The batcher keeps its promises for any sequence of arrivals, batches, returned batches and shrinks."""
+"""The batcher keeps its promises for any sequence of arrivals, batches and shrinks."""
 
 import math
 from itertools import count
@@ -47,17 +47,16 @@ def limits(draw: st.DrawFn) -> Limits:
 
 
 class Arrival(NamedTuple):
-    """Texts that arrive before a batch, how long the previous batch took, and whether this one is put back."""
+    """Texts that arrive before a batch, and how long the previous batch took."""
 
     queries: list[int]
     logs: list[int]
     took_s: float
-    put_back: bool
 
 
 History = tuple[Limits, list[Arrival]]
 
-NOTHING = Arrival([], [], 0.0, put_back=False)
+NOTHING = Arrival([], [], 0.0)
 
 
 @st.composite
@@ -69,14 +68,11 @@ def histories(draw: st.DrawFn) -> History:
     query = st.lists(st.integers(1, longest_query), max_size=4)
     log = st.lists(st.integers(1, longest_log), max_size=6)
     took_s = st.sampled_from([0.0, 0.05, 0.1, 0.2, 0.8, 4.0])
-    return chosen, draw(st.lists(st.builds(Arrival, query, log, took_s, st.booleans()), max_size=60))
+    return chosen, draw(st.lists(st.builds(Arrival, query, log, took_s), max_size=60))
 
 
 def play(chosen: Limits, arrivals: list[Arrival]) -> tuple[list[Seen], int]:
-    """Process the arrivals, then the rest; check every batch; return the batches that stay, and the tokens of the longest log.
-
-    A batch that is put back is checked, but not returned.
-    """
+    """Process the arrivals, then the rest; check every batch; return the batches, and the tokens of the longest log."""
     batcher = new_batcher(chosen)
     numbers = count()
     waiting: tuple[list[Text], list[Text]] = ([], [])
@@ -97,21 +93,16 @@ def play(chosen: Limits, arrivals: list[Arrival]) -> tuple[list[Seen], int]:
         asked = [len(query.ids) for query in waiting[0]]
         batch = batcher.next_batch()
         _check(batch, waiting, chosen.budget)
-        if arrival.put_back:
-            batcher.put_back(batch)
-            assert batcher.waiting_log_tokens == _tokens(waiting[1])
-            assert len(batcher) == len(waiting[0]) + len(waiting[1])
-            continue
         last_tokens = batch.tokens
         del waiting[0][: len(batch.queries)], waiting[1][: len(batch.logs)]
-        assert batcher.waiting_log_tokens == _tokens(waiting[1])
+        assert len(batcher) == len(waiting[0]) + len(waiting[1])
         next_log = len(waiting[1][0].ids) if waiting[1] else 0
         taken = [len(query.ids) for query in batch.queries]
         seen.append(Seen(taken, _tokens(batch.logs), asked, len(waiting[1]), next_log, batcher.capped_tokens, since_query_s))
     return seen, longest
 
 
-def _check(batch: Batch[Text, Text], waiting: tuple[list[Text], list[Text]], budget: int) -> None:
+def _check(batch: Batch[Text], waiting: tuple[list[Text], list[Text]], budget: int) -> None:
     """Each text comes out once and in order, within the budget; the batch is not empty while a text waits."""
     assert batch.queries == waiting[0][: len(batch.queries)]
     assert batch.logs == waiting[1][: len(batch.logs)]
@@ -193,7 +184,7 @@ def test_logs_alone_fill_the_budget_or_the_cap_for_ten_seconds_of_work_after_a_q
             assert not batch.logs_after or batch.logs + batch.next_log > fill
 
 
-def new_batcher(chosen: Limits, *, topics: int = 1) -> Batcher[Text, Text]:
+def new_batcher(chosen: Limits, *, topics: int = 1) -> Batcher[Text]:
     """Return a batcher whose log texts are of this many topics, in turn."""
     return Batcher(
         budget_tokens=chosen.budget,
@@ -204,37 +195,13 @@ def new_batcher(chosen: Limits, *, topics: int = 1) -> Batcher[Text, Text]:
     )
 
 
-@settings(max_examples=300, deadline=None)
-@given(histories(), st.integers(1, 3), st.integers(1, 3))
-def test_a_batch_that_is_put_back_comes_again_however_often_and_changes_nothing_after_it(history: History, times: int, topics: int) -> None:
-    """Two batchers get the same texts; one puts every batch back, and both still form the same batches."""
-    chosen, arrivals = history
-    plain, undoing = new_batcher(chosen, topics=topics), new_batcher(chosen, topics=topics)
-    numbers = count()
-    todo = list(arrivals)
-    while todo or len(plain):
-        arrival = todo.pop(0) if todo else NOTHING
-        new = [[Text(next(numbers), np.zeros(n, dtype=np.int32)) for n in some] for some in (arrival.queries, arrival.logs)]
-        for batcher in (plain, undoing):
-            batcher.observe(chosen.budget, arrival.took_s)
-            batcher.add_queries(new[0])
-            batcher.add_logs(new[1])
-        expected = _names(plain.next_batch())
-        for _ in range(times):
-            again = undoing.next_batch()
-            assert _names(again) == expected
-            undoing.put_back(again)
-        assert _names(undoing.next_batch()) == expected
-        assert undoing.waiting_log_tokens == plain.waiting_log_tokens
-
-
 @settings(max_examples=200, deadline=None)
 @given(limits(), st.lists(st.tuples(st.integers(0, 2), st.floats(0.1, 1.0)), min_size=1, max_size=60))
 def test_topics_share_the_tokens_of_logs_by_weight_while_they_wait(chosen: Limits, plan: list[tuple[int, float]]) -> None:
     """Of any two topics that still wait after a batch, tokens per weight since the beginning differ by one text of each at most."""
     texts = [(topic, max(int(chosen.budget * share), 1)) for topic, share in plan]
     weights = (1.0, 2.0, 0.25)
-    batcher: Batcher[Text, Text] = Batcher(
+    batcher: Batcher[Text] = Batcher(
         budget_tokens=chosen.budget,
         log_floor_tokens=chosen.floor,
         topic_of=lambda text: str(texts[text.number][0]),
@@ -253,14 +220,14 @@ def test_topics_share_the_tokens_of_logs_by_weight_while_they_wait(chosen: Limit
                     assert abs(taken[one] - taken[other]) <= 1.001 * longest * (1 / weights[one] + 1 / weights[other])
 
 
-def _names(batch: Batch[Text, Text]) -> tuple[list[int], list[int]]:
+def _names(batch: Batch[Text]) -> tuple[list[int], list[int]]:
     return [query.number for query in batch.queries], [log.number for log in batch.logs]
 
 
 @settings(max_examples=300, deadline=None)
 @given(limits(), st.data())
 def test_after_a_shrink_every_batch_is_within_the_smaller_budget_and_something_always_comes(chosen: Limits, data: st.DataObject) -> None:
-    """A shrink may come at any time, also while a ready batch may be put back; no text is longer than the last budget."""
+    """A shrink may come after any batch; no text is longer than the last budget."""
     least = data.draw(st.integers(1, chosen.budget))
     batcher = new_batcher(chosen)
     waiting: tuple[list[Text], list[Text]] = ([], [])
@@ -281,9 +248,6 @@ def test_after_a_shrink_every_batch_is_within_the_smaller_budget_and_something_a
             asked = data.draw(st.integers(least, chosen.budget))
             batcher.shrink(asked)
             budget = min(budget, asked)
-            if data.draw(st.booleans()):
-                batcher.put_back(batch)
-                continue
         del waiting[0][: len(batch.queries)], waiting[1][: len(batch.logs)]
-        assert batcher.waiting_log_tokens == _tokens(waiting[1])
+        assert len(batcher) == len(waiting[0]) + len(waiting[1])
     assert len(batcher) == 0

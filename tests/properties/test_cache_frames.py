@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sinks.row import Vector
 from worker.embedding.cache.frame import FrameCodec, widened
-from worker.embedding.model.vectors import Vector
 
 DIM = 24
 KEY = b"vectail:0123456789abcdef:00112233445566778899aabbccddeeff"

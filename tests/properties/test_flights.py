@@ -16,7 +16,7 @@ from sinks.row import template_id
 from tests.consumers.records import rejection
 from tests.worker.indexing.line_batches import LineBatches, numbers_of
 from worker.indexing.flights import Completed, Flights
-from worker.messages import LineBatch
+from worker.messages import LineBatch, NewTemplate
 
 MOST_KNOWN = 3
 MOST_REJECTED = 2
@@ -81,7 +81,9 @@ class FlightsMachine(RuleBasedStateMachine):
         assert all(
             batch is one for batch in joined.known for one in made if batch.size == one.size and numbers_of(batch) == numbers_of(one)
         )
-        assert (joined.mine, joined.topics) == ([(template_id(template), template) for template in mine], topics)
+        assert [(one.template, one.text, one.topic) for one in joined.mine] == [
+            (template_id(template), template, topic) for template, topic in zip(mine, topics, strict=True)
+        ]
         assert sorted((numbers_of(batch), why.reason) for batch, why in joined.rejected) == sorted(
             (numbers, self.rejected[template]) for (_, template), numbers in refused.items()
         )
@@ -191,7 +193,7 @@ def test_threads_that_prepare_and_store_at_once_lose_no_line_and_hand_none_out_t
     flights = Flights()
     batches = LineBatches()
     together = threading.Barrier(4)
-    begun: queue.Queue[tuple[str, str] | None] = queue.Queue()
+    begun: queue.Queue[NewTemplate | None] = queue.Queue()
     flown: list[list[str]] = [[] for _ in range(4)]
     joined: list[list[int]] = [[] for _ in range(4)]
     out: list[list[int]] = [[] for _ in range(7)]
@@ -203,17 +205,16 @@ def test_threads_that_prepare_and_store_at_once_lose_no_line_and_hand_none_out_t
             joined[thread] += numbers_of(mine)
             found = flights.join([mine])
             out[thread] += numbers_of(*found.known, *(batch for batch, _ in found.rejected))
-            flown[thread] += [template for template, _ in found.mine]
+            flown[thread] += [one.template for one in found.mine]
             for one in found.mine:
                 begun.put(one)
 
     def end(thread: int) -> None:
         while (one := begun.get()) is not None:
-            template, text = one
-            if text.startswith("a"):
-                out[thread] += numbers_of(*flights.fail(template, rejection("bad")))
+            if one.text.startswith("a"):
+                out[thread] += numbers_of(*flights.fail(one.template, rejection("bad")))
             else:
-                out[thread] += numbers_of(*flights.land([Completed(template, tokens_of(text[0]), "engine")]))
+                out[thread] += numbers_of(*flights.land([Completed(one.template, tokens_of(one.text[0]), "engine")]))
 
     joiners = [threading.Thread(target=join, args=(thread,)) for thread in range(4)]
     enders = [threading.Thread(target=end, args=(thread,)) for thread in range(4, 7)]

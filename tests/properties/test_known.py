@@ -4,11 +4,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from sinks.row import TemplateId
 from worker.indexing.known_templates import KnownTemplates, halves_of
 
 MOST = 17
 KEEP_S = 50.0
-TEMPLATES = [f"{high:016x}{low:016x}" for high in (0, 1, 2**63, 2**64 - 1) for low in range(8)]
+TEMPLATES = [TemplateId(f"{high:016x}{low:016x}") for high in (0, 1, 2**63, 2**64 - 1) for low in range(8)]
 
 
 class KnownMachine(RuleBasedStateMachine):
@@ -22,7 +23,7 @@ class KnownMachine(RuleBasedStateMachine):
         """In the order of their last addition."""
 
     @rule(template=st.sampled_from(TEMPLATES), tokens=st.integers(2, 256))
-    def add(self, template: str, tokens: int) -> None:
+    def add(self, template: TemplateId, tokens: int) -> None:
         self.known.add_template(template, tokens, self.now_s)
         self.added.pop(template, None)
         self.added[template] = (tokens, self.now_s)
@@ -74,11 +75,11 @@ class UniqueHalves(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.known = KnownTemplates(most=MOST)
-        self.order: list[str] = []
+        self.order: list[TemplateId] = []
 
     @rule(number=st.integers(0, 60))
     def add(self, number: int) -> None:
-        template = f"{number * 2654435761:032x}"[::-1]
+        template = TemplateId(f"{number * 2654435761:032x}"[::-1])
         self.known.add_template(template, number, 0.0)
         self.order = [one for one in self.order if one != template] + [template]
 

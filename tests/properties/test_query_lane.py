@@ -1,7 +1,7 @@
 """Queries overtake logs: a discrete-event simulation of the real batcher with an engine whose time is a formula.
 
-Logs always wait, queries come at Poisson times, and one batch is ready behind the one in the engine and is formed again for every
-query, as the embed stage does. The engine takes a + b * n seconds for n tokens, so that every bound is exact.
+Logs always wait, queries come at Poisson times, and the engine pulls its next batch when it has left the one before. It takes a + b * n
+seconds for n tokens, so that every bound is exact.
 """
 
 import math
@@ -137,7 +137,7 @@ def arrivals(load: Load, random: Random, *, after_s: float = 0.0) -> list[Asked]
     return [Asked(came_s, random.randint(1, load.longest_query)) for came_s in times][1:]
 
 
-def new_batcher(load: Load) -> Batcher[Text, Text]:
+def new_batcher(load: Load) -> Batcher[Text]:
     return Batcher(budget_tokens=load.budget, log_floor_tokens=load.floor, target_s=TARGET_S)
 
 
@@ -150,32 +150,25 @@ def simulate(
     coming = deque(enumerate(asked))
     batcher = new_batcher(load)
     ran: list[Ran] = []
-    now_s, unanswered = 0.0, len(asked)
-
-    def fill() -> None:
-        while batcher.waiting_log_tokens < backlog * load.budget:
-            batcher.add_logs([Text(ids(random.randint(1, load.longest)))])
-
-    fill()
-    ready = batcher.next_batch()
+    now_s, unanswered, waiting_tokens = 0.0, len(asked), 0
     while unanswered:
-        batch, cap, capped, begun_s = ready, batcher.capped_tokens, batcher.queries_arrive, now_s
-        now_s += load.engine.seconds(batch.tokens) * noise()
-        if ran:
-            batcher.observe(ran[-1].tokens, ran[-1].seconds)
-        fill()
-        ready = batcher.next_batch()
+        while waiting_tokens < backlog * load.budget:
+            line = Text(ids(random.randint(1, load.longest)))
+            batcher.add_logs([line])
+            waiting_tokens += len(line.ids)
         while coming and coming[0][1].came_s < now_s:
             number, query = coming.popleft()
-            batcher.put_back(ready)
             (batcher.add_logs if one_lane else batcher.add_queries)([Text(ids(query.tokens), number)])
-            ready = batcher.next_batch()
+        batch, cap, capped, begun_s = batcher.next_batch(), batcher.capped_tokens, batcher.queries_arrive, now_s
+        now_s += load.engine.seconds(batch.tokens) * noise()
+        batcher.observe(batch.tokens, now_s - begun_s)
         ran.append(_ran(batch, begun_s, now_s, capped=capped, cap=cap))
+        waiting_tokens -= sum(len(text.ids) for text in batch.logs if text.number < 0)
         unanswered -= len(ran[-1].queries)
     return Run(asked, ran)
 
 
-def _ran(batch: Batch[Text, Text], begun_s: float, ended_s: float, *, capped: bool, cap: int) -> Ran:
+def _ran(batch: Batch[Text], begun_s: float, ended_s: float, *, capped: bool, cap: int) -> Ran:
     queries = [text.number for text in (*batch.queries, *batch.logs) if text.number >= 0]
     query_tokens, first = sum(len(text.ids) for text in batch.queries), len(batch.queries[0].ids) if batch.queries else 0
     return Ran(begun_s, ended_s, queries, query_tokens, batch.tokens - query_tokens, capped, cap, first)
@@ -246,12 +239,12 @@ def test_while_queries_arrive_no_batch_exceeds_the_cap_but_for_what_logs_are_owe
 @settings(max_examples=20, deadline=None)
 @given(loads(), st.sampled_from([0.0, 15.0]))
 def test_only_the_first_few_capped_batches_take_longer_than_the_target(load: Load, after_s: float) -> None:
-    """At most three per cut: two that prove it, and one that was ready."""
+    """At most two per cut: those that prove it."""
     engine = linear(load)
     run = simulate(load, after_s=after_s)
     long_s = max(TARGET_S, engine.seconds(2 * load.floor)) + SLACK_S
     slow = [ran for ran in run.batches if ran.capped and ran.cap // 2 <= ran.tokens <= ran.cap and ran.seconds > long_s]
-    assert len(slow) <= 3 * most_cuts(load, engine) + 3
+    assert len(slow) <= 2 * most_cuts(load, engine) + 2
 
 
 @settings(max_examples=20, deadline=None)

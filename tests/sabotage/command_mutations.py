@@ -101,12 +101,22 @@ COMMAND_MUTATIONS: Changes = {
     "worker/estimate/engine_measurement.py: batches that the engine fails on are left out of an estimate silently": (
         "        except (RuntimeError, ValueError):\n            failed += 1\n            continue\n",
         "        except (RuntimeError, ValueError):\n            continue\n",
-        "worker/estimate/test_engine_measurement.py::a_batch_that_fails_is_not_counted_and_not_tried_again",
+        "worker/estimate/test_measurements.py::a_batch_that_fails_is_not_counted_and_not_tried_again",
     ),
     "worker/estimate/estimate.py: a component of a vector is taken for one byte": (
         "(_TEMPLATE_ID_BYTES + 4 * inputs.dim)",
         "(_TEMPLATE_ID_BYTES + inputs.dim)",
         "worker/estimate/test_estimate.py::a_sample_is_scaled_and_templates_grow_less_than_lines",
+    ),
+    "worker/estimate/estimate.py: a rate of bytes is taken for one of lines": (
+        'if self.unit == "lines":',
+        'if self.unit != "lines":',
+        "worker/cli/test_estimate.py::a_rate_is_lines_or_bytes_and_becomes_lines_by_the_mean_line",
+    ),
+    "worker/estimate/estimate.py: workers are to be busy all the time": (
+        "WORKER_LOAD = 0.5",
+        "WORKER_LOAD = 1.0",
+        "worker/estimate/test_estimate.py::workers_are_half_busy_and_poll_too",
     ),
     "worker/estimate/mask_difference.py: templates that new masks merge are shown as split": (
         "return _regroupings(((new, old), lines) for (old, new), lines in self._pairs.items())",

@@ -18,15 +18,30 @@ QUERY_MUTATIONS: Changes = {
         "<= _UNIT_TOLERANCE).any())",
         "worker/embedding/test_guarded_engine.py::texts_that_fail_alone_are_blamed_and_every_other_has_its_own_vector",
     ),
-    "worker/embedding/compute.py: a query gets the vector of a log line of its batch": (
-        "texts = [query.ids for query in batch.queries] + [log.ids for log in batch.logs]",
-        "texts = [log.ids for log in batch.logs] + [query.ids for query in batch.queries]",
-        "worker/embedding/test_embed.py::queries_and_lines_of_one_batch_get_their_own_vectors",
+    "worker/embedding/embedder.py: a query gets the vector of a log line of its batch": (
+        "texts = [one.ids for one in (*batch.queries, *batch.logs)]",
+        "texts = [one.ids for one in (*batch.logs, *batch.queries)]",
+        "worker/embedding/test_embedder.py::queries_and_lines_of_one_batch_get_their_own_vectors",
     ),
-    "worker/embedding/batcher.py: queries that make room for another come back in the reverse order": (
-        "self._queries.extendleft(reversed(batch.queries))",
-        "self._queries.extendleft(batch.queries)",
-        "worker/embedding/test_batcher.py::a_batch_that_was_put_back_comes_again",
+    "worker/embedding/embedder.py: a query that came too late is computed": (
+        "(late if one.text.is_late(now_s) else in_time).append(one)",
+        "in_time.append(one)",
+        "worker/embedding/test_embedder.py::a_query_past_its_deadline_is_answered_but_not_computed",
+    ),
+    "worker/embedding/embedder.py: queries wait behind lines": (
+        "self.batcher.add_queries(one for one in waiting if one.text.is_urgent)",
+        "self.batcher.add_logs(one for one in waiting if one.text.is_urgent)",
+        "worker/embedding/test_embedder.py::a_query_is_in_the_very_next_call_though_lines_came_before_it",
+    ),
+    "worker/embedding/embedder.py: what the engine holds at the end of a drain is not delivered": (
+        "(self._is_closed and not self._is_computing and not len(self.batcher))",
+        "(self._is_closed and not len(self.batcher))",
+        "worker/embedding/test_embedder.py::what_the_engine_holds_when_it_is_closed_is_delivered",
+    ),
+    "worker/embedding/batcher.py: a long query that was passed over is passed over again": (
+        "self._passed_over = bool(self._queries) and not queries",
+        "self._passed_over = False",
+        "worker/embedding/test_batcher.py::a_query_too_long_for_the_room_beside_the_floor_is_passed_over_once",
     ),
     "worker/embedding/batch_cap.py: batches stay short for ten batches after a query and not for ten seconds": (
         "self._since_query_s += seconds",

@@ -21,7 +21,7 @@ from producers.replies import Reply
 from sinks.build import DEFAULT_BOUNDS, BlockBounds
 from sinks.line import PIECE_BYTES, Line
 from sinks.reading.reader import BlockReader
-from sinks.row import template_id
+from sinks.row import TemplateId, template_id
 from sinks.sink import Sink
 from tests.fakes.engine import FakeEngine
 from tests.fakes.sink import FakeSink
@@ -33,24 +33,23 @@ from worker.embedding.batcher import Batcher
 from worker.embedding.cache.index_level import IndexLevel
 from worker.embedding.cache.levels import Levels
 from worker.embedding.cache.memory import MemoryCache
-from worker.embedding.compute import Compute, Computed, EmbedBatch
-from worker.embedding.embed import Embed
+from worker.embedding.embedder import Embedder, EncodedText
 from worker.embedding.guarded_engine import GuardedEngine
-from worker.embedding.handoff import BatchHandoff
 from worker.embedding.model.errors import ModelError
-from worker.embedding.model.space import Digester, EmbeddingSpace
+from worker.embedding.model.space import CacheKey, Digester, EmbeddingSpace
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.entry_rules import EntryRules
 from worker.indexing.events import EventJoiner
 from worker.indexing.flights import Flights
-from worker.indexing.prepare import Outlets, Prepare
+from worker.indexing.new_templates import NewTemplates, TemplateEncoder
+from worker.indexing.prepare import Prepare
 from worker.indexing.resume import Resume
 from worker.indexing.runs import Runs
 from worker.indexing.sampling import Sampler
 from worker.indexing.schema_wait import SchemaWait
 from worker.indexing.store import Store
 from worker.indexing.topic_readers import RuleTally, TopicReader
-from worker.messages import Answerable, EncodedQuery, EncodedTemplate, KafkaRequest, LineBatch, StoreItem
+from worker.messages import Answerable, KafkaRequest, LineBatch, StoreItem
 from worker.querying.answer import Answer
 from worker.querying.prepare_queries import PrepareQueries
 from worker.querying.query_text import QueryEncoder
@@ -109,7 +108,6 @@ class Chain:
         self.query_ledger = Ledger(cap_records=10_000, cap_bytes=1 << 26, dead_letter=self.letters)
         self.ledger.assign([LOGS])
         self.query_ledger.assign([QUERIES])
-        self.embed_lane: Lane[EncodedTemplate | EncodedQuery] = Lane("embed")
         self.store_lane: Lane[StoreItem] = Lane("store", size=lambda item: item.size if isinstance(item, LineBatch) else 1)
         self.answer_lane: Lane[Answerable] = Lane("answer")
         self._rewrite_found = known_s < math.inf
@@ -158,26 +156,17 @@ class Chain:
         }
         rules = DecodeRules(format=form, strict=strict)
         self._schema_wait = schema_wait
-        self.prepare = self._prepare_step(max_chunks, max_tokens, rules, most_undecodable=most_undecodable)
-        self.prepare_queries = self._query_step()
-        self.handoff: BatchHandoff[EmbedBatch, Computed] = BatchHandoff(self.embed_lane.wake)
         self.new_engines: list[FakeEngine] = []
         """The engines that replace a broken one; if empty, none can be loaded."""
         self.engine_load_s = 0.0
         """How long loading one takes."""
         self.guarded_engine = GuardedEngine(self.engine, golden, new_engine=self._new_engine, say=self.said.append, clock=self.clock)
-        self.compute_step = Compute(handoff=self.handoff, engine=self.guarded_engine, clock=self.clock)
-        self.embed_step = Embed(
-            inlet=self.embed_lane,
-            batcher=Batcher(budget_tokens=512, log_floor_tokens=64),
-            handoff=self.handoff,
-            cache=self.levels,
-            fail_flight=self.store_step.fail_flight,
-            rejected=FaultLimit("texts that the engine rejects", most=most_rejected),
-            store=self.store_lane,
-            answer=self.answer_lane,
-            clock=self.clock,
+        self.embedder = Embedder(
+            batcher=Batcher(budget_tokens=512, log_floor_tokens=64), engine=self.guarded_engine, cache=self.levels, clock=self.clock
         )
+        self.new_templates = self._new_templates(most_rejected)
+        self.prepare = self._prepare_step(max_chunks, max_tokens, rules, most_undecodable=most_undecodable)
+        self.prepare_queries = self._query_step()
         self.answer_step = Answer(sink=self.sink, reader=self.reader, clock=self.clock, pause=self.pause, wall_ms=self.wall_ms)
 
     def clock(self) -> float:
@@ -192,11 +181,11 @@ class Chain:
     def wall_ms(self) -> float:
         return LATE_MS + (self.now_s - 100.0) * 1000
 
-    def template(self, masked: str) -> str:
+    def template(self, masked: str) -> TemplateId:
         """Return the id of a template."""
         return template_id(masked)
 
-    def key(self, masked: str) -> str:
+    def key(self, masked: str) -> CacheKey:
         return self._digester.digest(masked)
 
     def mask(self, text: str) -> str:
@@ -255,10 +244,15 @@ class Chain:
             pass
 
     def embed_turn(self) -> bool:
-        """Let the embed stage do what it can without waiting, else let the engine stage compute a batch; False when both are idle."""
-        if len(self.embed_lane) or self.handoff.has_results or (len(self.embed_step.batcher) and self.handoff.has_room):
-            return self.embed_step.turn()
-        return self.compute_step.turn(wait=False)
+        """Let the embed stage deliver what is computed, else let the engine stage compute a batch; False when both are idle."""
+        return self.embedder.deliver_batches(wait=False) or self.embedder.compute_batch(wait=False)
+
+    def waiting_texts(self) -> list[EncodedText]:
+        """Return the texts that wait for the engine and fit one batch, queries first; they go on waiting."""
+        queries, logs = batch = self.embedder.batcher.next_batch()
+        self.embedder.batcher.add_queries(queries)
+        self.embedder.batcher.add_logs(logs)
+        return [one.text for some in batch for one in some]
 
     def store(self, most: int = 10_000) -> None:
         """Store everything that waits, in one list, and whatever waits for its block to fill."""
@@ -354,16 +348,13 @@ class Chain:
             reader_of=lambda _topic: self.topic_reader,
             rule_tally=self.rule_tally,
             redactor=self.redactor,
-            tokenizer=self.words,
-            digester=self._digester,
-            document_prefix="",
             resume=self.resume,
             flights=self.flights,
-            levels=self.levels,
-            rewrite_found=lambda: self._rewrite_found,
+            new_templates=self.new_templates,
+            dim=SPACE.dim,
             hide=self.store_step.hide,
             reject=self.store_step.reject,
-            outlets=Outlets(embed=self.embed_lane, store=self.store_lane),
+            store=self.store_lane,
             undecodable=TopicFaultLimits("undecodable records", most=most_undecodable),
             abandoned=lambda: self.abandoned,
             computing=self.computing,
@@ -371,19 +362,27 @@ class Chain:
             schema_wait=self._schema_wait,
         )
 
+    def _new_templates(self, most_rejected: int) -> NewTemplates:
+        return NewTemplates(
+            encoder=TemplateEncoder(tokenizer=self.words, digester=self._digester, prefix=""),
+            levels=self.levels,
+            rewrite_found=lambda: self._rewrite_found,
+            flights=self.flights,
+            submit=self.embedder.submit,
+            store=self.store_lane,
+            fail_flight=self.store_step.fail_flight,
+            rejected=FaultLimit("texts that the engine rejects", most=most_rejected),
+        )
+
     def _query_step(self) -> PrepareQueries:
+        encoder = QueryEncoder(
+            redactor=self.redactor, masker=self._masker, tokenizer=self.words, digester=self._digester, prefix="", max_tokens=MAX_TOKENS
+        )
         return PrepareQueries(
-            encoder=QueryEncoder(
-                redactor=self.redactor,
-                masker=self._masker,
-                tokenizer=self.words,
-                digester=Digester(SPACE, ""),
-                prefix="",
-                max_tokens=MAX_TOKENS,
-            ),
+            encoder=encoder,
             reply_topics=frozenset((REPLIES,)),
             cache=self.levels,
-            embed=self.embed_lane,
+            submit=self.embedder.submit,
             answer=self.answer_lane,
             send=self._send,
             clock=self.clock,

@@ -9,15 +9,15 @@ import pytest
 
 from consumers.record import Partition, records_of
 from sinks.milvus.settings import MilvusSettings
-from sinks.row import template_id
 from sinks.sink import SinkBusy
 from tests.worker.chain import QUERIES
 from tests.worker.chain_values import record
 from tests.worker.running import WAIT_S, World, wait_until
 from worker.asking.requests import REPLY_TOPIC_HEADER
 from worker.connections import Connections
+from worker.embedding.embedder import EncodedText
 from worker.embedding.model.space import Digester
-from worker.messages import EmbeddedTemplate, EncodedQuery, EncodedTemplate, FailedQuery, ReadyQuery
+from worker.messages import EmbeddedTemplate, FailedQuery, ReadyQuery
 from worker.pipeline import Pipeline
 from worker.runtime.stage import Abandoned
 from worker.settings.service_tables import QueryTable
@@ -104,7 +104,7 @@ def test_stages_end_in_the_order_in_which_records_move(world: World, connections
     ]
     assert [list(group.inlets) for group in wired.groups] == [
         [pipeline.prepare_lane, pipeline.query_lane],
-        [pipeline.embed_lane],
+        [pipeline.embedder],
         [pipeline.store_lane, pipeline.answer_lane],
     ]
     pipeline.close()
@@ -115,7 +115,7 @@ def test_while_the_sink_is_busy_nothing_counts_as_stored_and_lines_are_embedded(
     wired.lines("disk full")
     wired.end(groups=1)
     assert "template_vectors" in world.fake_sink.calls
-    assert len(wired.pipeline.embed_lane) == 1
+    assert len(wired.pipeline.embedder) == 1
 
 
 def test_where_rows_do_not_live_for_ever_a_template_that_was_found_is_written_again(connections: Connections, world: World) -> None:
@@ -124,7 +124,7 @@ def test_where_rows_do_not_live_for_ever_a_template_that_was_found_is_written_ag
         wired = Wired(world.settings(), connections)
         wired.lines(*["disk full"] * (1 if tokens_embedded else 2))  # the first one is stored already, in the second turn
         wired.end(groups=3)
-        assert (wired.pipeline.embed.tally.templates > 0) is tokens_embedded
+        assert (wired.pipeline.embedder.tally.templates > 0) is tokens_embedded
         wired.pipeline.close()
     assert world.fake_sink.calls.count("upsert_templates") == 2
 
@@ -139,15 +139,15 @@ def test_blocks_bear_the_date_that_the_sink_gives_them(wired: Wired, world: Worl
 def test_topics_share_prepare_and_the_engine_by_the_weights_of_the_settings(world: World, connections: Connections) -> None:
     tables = (TopicTable(name="heavy", weight=3.0), TopicTable(pattern="fl.*d"))
     wired = Wired(world.settings(topic=tables), connections)
-    ledger, lane, batcher = wired.pipeline.log_ledger, wired.pipeline.prepare_lane, wired.pipeline.embed.batcher
+    ledger, lane = wired.pipeline.log_ledger, wired.pipeline.prepare_lane
     for topic in ("flood", "heavy"):
         ledger.assign([partition := Partition(topic, 0)])
         receipts = [ledger.admit(records_of([record(offset, b"x", partition=partition)])) for offset in range(8)]
         lane.put([receipt for receipt in receipts if receipt is not None])
-        batcher.add_logs(EncodedTemplate(f"{number}", "", "", np.zeros(64, np.int32), topic) for number in range(8))
+        wired.pipeline.embedder.submit([EncodedText(np.zeros(64, np.int32), None, topic)] * 8, lambda _embedded: None)
     taken = [receipt.records.topic for receipt in lane.take(8) or ()]
     assert (taken.count("flood"), taken.count("heavy")) == (2, 6)
-    batched = [template.topic for template in batcher.next_batch().logs]
+    batched = [one.text.topic for one in wired.pipeline.embedder.batcher.next_batch().logs]
     assert (batched.count("flood"), batched.count("heavy")) == (2, 6)
     wired.pipeline.close()
 
@@ -156,9 +156,7 @@ def test_topics_share_prepare_and_the_engine_by_the_weights_of_the_settings(worl
 def test_replies_go_to_the_default_topic_and_to_those_on_the_list(wired: Wired, world: World, topic: str) -> None:
     wired.query(b'{"text": "disk"}', reply_topic=world.kafka.reply_topic if topic == "the default" else topic)
     wired.end(groups=1)
-    waiting = wired.pipeline.embed_lane.take(10)
-    assert waiting is not None
-    assert isinstance(waiting[0], EncodedQuery)
+    assert len(wired.pipeline.embedder.batcher.next_batch().queries) == 1
 
 
 def test_lanes_count_what_is_in_their_batches(wired: Wired) -> None:
@@ -171,8 +169,7 @@ def test_the_queries_of_one_poll_go_on_one_by_one_and_settle_one_by_one(wired: W
     wired.query(b'{"text": "disk"}', b"{}", b'{"text": "network"}', reply_topic=world.kafka.reply_topic)
     assert len(wired.pipeline.query_lane) == 3
     wired.end(groups=1)
-    waiting = wired.pipeline.embed_lane.take(10) or []
-    assert [one.query.text for one in waiting if isinstance(one, EncodedQuery)] == ["disk", "network"]
+    assert len(wired.pipeline.embedder.batcher.next_batch().queries) == 2
     assert [type(one) for one in wired.pipeline.answer_lane.take(10) or []] == [FailedQuery]
     assert wired.pipeline.query_ledger.open_records == 3
 
@@ -180,7 +177,7 @@ def test_the_queries_of_one_poll_go_on_one_by_one_and_settle_one_by_one(wired: W
 def test_a_query_for_another_topic_goes_nowhere(wired: Wired) -> None:
     wired.query(b'{"text": "disk"}', reply_topic="somebody.elses")
     wired.end(groups=1)
-    assert (len(wired.pipeline.embed_lane), len(wired.pipeline.answer_lane)) == (0, 0)
+    assert (len(wired.pipeline.embedder), len(wired.pipeline.answer_lane)) == (0, 0)
     assert wired.pipeline.query_tally.unanswerable == 1
 
 
@@ -190,15 +187,12 @@ def test_lines_get_the_document_prefix_and_queries_the_query_prefix(world: World
     wired.lines("disk full")
     wired.query(b'{"text": "disk full"}', reply_topic=world.kafka.reply_topic)
     wired.end(groups=1)
-    query, line = wired.pipeline.embed_lane.take(10) or []
+    (query,), (line,) = ([one.text for one in some] for some in wired.pipeline.embedder.batcher.next_batch())
     words = connections.model.new_tokenizer()
-    assert isinstance(query, EncodedQuery)
-    assert isinstance(line, EncodedTemplate)
     assert line.ids.tolist() == words.encode(["passage: disk full"]).text(0).tolist()
     assert query.ids.tolist() == words.encode(["query: disk full"]).text(0).tolist()
-    assert line.template == template_id("disk full")
     assert line.key == Digester(connections.model.space, "passage: ").digest("disk full")
-    assert query.digest == Digester(connections.model.space, "query: ").digest("disk full")
+    assert query.key == Digester(connections.model.space, "query: ").digest("disk full")
     words.close()
     wired.pipeline.close()
 
@@ -208,8 +202,7 @@ def test_a_line_that_fills_the_model_with_its_prefix_is_split(world: World, conn
     wired = Wired(world.settings(), replace(connections, model=replace(connections.model, prepared=prepared)))
     wired.lines("=" * 253)  # with special tokens alone it would fit
     wired.end(groups=1)
-    waiting = wired.pipeline.embed_lane.take(10)
-    assert waiting is not None
+    waiting = wired.pipeline.embedder.batcher.next_batch().logs
     assert len(waiting) == 2
     assert all(len(one.ids) <= prepared.max_tokens for one in waiting)
     wired.pipeline.close()
@@ -224,7 +217,7 @@ def test_a_query_finds_the_vector_of_a_line_in_the_cache(wired: Wired, world: Wo
     wired.end(groups=1)
     assert [type(one) for one in wired.pipeline.answer_lane.take(10) or []] == [ReadyQuery]
     assert [type(one) for one in wired.pipeline.store_lane.take(10) or []] == [EmbeddedTemplate]
-    assert len(wired.pipeline.embed_lane) == 0
+    assert len(wired.pipeline.embedder) == 0
 
 
 def test_abandoning_forgets_every_lane(wired: Wired, world: World) -> None:
@@ -232,9 +225,9 @@ def test_abandoning_forgets_every_lane(wired: Wired, world: World) -> None:
     wired.query(b'{"text": "disk"}', reply_topic=world.kafka.reply_topic)
     wired.end(groups=1)
     pipeline = wired.pipeline
-    assert len(pipeline.embed_lane) == 3
+    assert len(pipeline.embedder) == 3
     pipeline.abandon()
-    lanes = (pipeline.prepare_lane, pipeline.query_lane, pipeline.embed_lane, pipeline.store_lane, pipeline.answer_lane)
+    lanes = (pipeline.prepare_lane, pipeline.query_lane, pipeline.embedder, pipeline.store_lane, pipeline.answer_lane)
     assert all(lane.is_abandoned and len(lane) == 0 for lane in lanes)
     assert pipeline.log_ledger.committable() == {}
     assert pipeline.log_ledger.open_records == 2

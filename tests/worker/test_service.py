@@ -60,7 +60,7 @@ def test_what_waits_in_lanes_and_stages_is_finished_before_the_end(world: World)
     assert world.engine.entered.wait(WAIT_S)
     world.send([f"something {word} new" for word in ("rather", "rather", "almost")] * 10)
     pipeline = running.service.pipeline
-    wait_until(lambda: pipeline.flights.total().chunks == 250 and not pipeline.embed.handoff.has_room, "a batch to wait behind the first")
+    wait_until(lambda: pipeline.flights.total().chunks == 250 and len(pipeline.embedder) > 0, "a text to wait behind the first batch")
     running.service.stop()
     wait_until(lambda: running.service.logs.intake_ended.is_set() and not pipeline.prepare_lane, "the end of intake")
     world.engine.gate.set()
@@ -299,7 +299,7 @@ def test_the_whole_path_with_a_local_milvus_folder(world: World, tmp_path: Path)
     wait_until(lambda: second.service.pipeline.log_ledger.tally["indexed"] == 50, "50 indexed records")
     assert second.stop() == DRAINED
     assert world.committed() == 350
-    assert second.service.pipeline.embed.tally.templates == 0, "templates are found in the sink"
+    assert second.service.pipeline.embedder.tally.templates == 0, "templates are found in the sink"
     reopened = MilvusSink(settings, space, consumer_group=world.kafka.group, consistency="Strong")
     reopened.open()
     try:

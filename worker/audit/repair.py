@@ -18,10 +18,9 @@ from sinks.sink import Sink, SinkRejected
 from worker.audit.busy_retry import BusyRetry
 from worker.audit.embedder import TemplateEmbedder
 from worker.audit.entry_writer import EntryWriter, Origin, entry_of
-from worker.embedding.embed import rejected_text
 from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.vectors import EmbeddingFailed
-from worker.indexing.dead_letter_reasons import refused_by_sink
+from worker.indexing.dead_letter_reasons import refused_by_sink, rejected_by_engine
 
 T = TypeVar("T")
 
@@ -116,7 +115,7 @@ class Repairer:
             self._embedder = TemplateEmbedder(self._load(), self._busy_retry)
         for (template, text), outcome in zip(missing.items(), self._embedder.embed(list(missing.values())), strict=True):
             if isinstance(outcome, EmbeddingFailed):
-                rejections[template] = rejected_text(outcome)
+                rejections[template] = rejected_by_engine(outcome)
             else:
                 yield TemplateRow(template, outcome, text)
 

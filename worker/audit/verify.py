@@ -198,7 +198,7 @@ class Verifier:
 
     def _absent_templates(self, texts: set[str]) -> set[str]:
         """Return the texts of the templates that are not stored."""
-        unknown = {template_id(text): text for text in texts - self._present}
+        unknown: dict[str, str] = {template_id(text): text for text in texts - self._present}
         if not unknown:
             return set()
         stored = self._busy_retry.call(partial(self._sink.stored_templates, unknown.keys()))

@@ -170,41 +170,21 @@ def estimate_verb(
         int, typer.Option(help="Read about this many lines, spread over the files.", min=1, max=5_000_000, metavar="N")
     ] = 20_000,
     rate: Annotated[str, typer.Option(help="How fast logs arrive: lines a second, or bytes a second like 50MB/s.", metavar="N")] = "1000",
-    fleets: Annotated[bool, typer.Option("--fleets", help="Also print what 1 MB/s to 10 GB/s need.")] = False,
-    retention_days: Annotated[
-        float | None, typer.Option(help="How long lines are kept. Default: milvus.retention_days, or 30.", min=0.001, metavar="N")
-    ] = None,
-    headroom: Annotated[
-        float, typer.Option(help="Share of every capacity that is left for working off lag.", min=0.0, max=0.95, metavar="SHARE")
-    ] = 0.5,
-    gpu_tokens_per_s: Annotated[
-        float | None, typer.Option(help="Speed of one GPU, as you measured it; default: GPUs are not counted.", min=1.0, metavar="N")
-    ] = None,
     topic: Annotated[str | None, typer.Option(help="Topic whose settings hold; default: the first.", metavar="NAME")] = None,
     shared: Shared,
 ) -> None:
     """Predict what your log files will need.
 
-    Tokens, memory, disk and time; what a gigabyte costs, and which workers, engines, partitions and Milvus nodes a rate needs. Reads a
-    sample, tries the engine for two seconds, and sends nothing anywhere: needs no Kafka, no Redis, no Milvus.
+    Templates, tokens, memory, disk and time, and how many workers a rate needs. Reads a sample, tries the engine for two seconds, and
+    sends nothing anywhere: needs no Kafka, no Redis, no Milvus.
 
     Files with no more lines than the sample are read whole and counted; of standard input, the first lines are read.
     """
-    from worker.cli.estimate import EstimateOptions, estimate_files
-    from worker.cli.estimate_screen import shown_estimate, sizing_lines
-    from worker.cli.estimate_sizing import parse_rate
+    from worker.cli.estimate import EstimateOptions, estimate_files, parse_rate
+    from worker.cli.estimate_screen import shown_estimate
 
-    options = EstimateOptions(
-        files=tuple(files),
-        sample_lines=sample,
-        rate=parse_rate(rate),
-        topic=topic,
-        retention_days=retention_days,
-        headroom=headroom,
-        gpu_tokens_per_s=gpu_tokens_per_s,
-    )
-    facts = estimate_files(shared.settings(), options)
-    shared.print(facts, lambda facts: "\n".join([shown_estimate(facts), *sizing_lines(facts, with_fleets=fleets)]))
+    options = EstimateOptions(files=tuple(files), sample_lines=sample, rate=parse_rate(rate), topic=topic)
+    shared.print(estimate_files(shared.settings(), options), shown_estimate)
 
 
 @topics_app.command("init")

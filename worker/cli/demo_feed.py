@@ -83,7 +83,7 @@ def progress(service: Service, fed: FeedProgress) -> Figures:
         "records": fed.read,
         "lines": pipeline.store.tally.lines,
         "templates": pipeline.store.tally.templates,
-        "tokens embedded": pipeline.embed.tally.tokens,
+        "tokens embedded": pipeline.embedder.tally.tokens,
         "tokens saved": pipeline.flights.total().tokens_saved,
         "lag": max(fed.sent - committed, 0),
     }

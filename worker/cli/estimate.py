@@ -5,6 +5,7 @@ loads the model to count tokens and to try the engine for a moment; it connects 
 are computed. `--json` prints what `estimate_files` returns.
 """
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -13,7 +14,6 @@ from typing import Any
 from consumers.text.chunk import Chunker
 from consumers.text.mask import MaskMode
 from producers.lines import FileUnreadable, check_files
-from worker.cli.estimate_sizing import Rate, figures_of, sizing_facts
 from worker.cli.exits import user_error
 from worker.embedding.cache.frame import FrameCodec
 from worker.embedding.cache.memory import ENTRY_BYTES
@@ -24,8 +24,7 @@ from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.model.space import Digester, EmbeddingSpace
 from worker.embedding.tokenizer import Tokenizer
 from worker.estimate.engine_measurement import EngineMeasurement, measure_engine
-from worker.estimate.estimate import RESTS_ON, EstimateInputs, SampleScale, estimate_mode
-from worker.estimate.fleet import DEFAULT_HEADROOM, DEFAULT_RETENTION_DAYS, FleetOptions
+from worker.estimate.estimate import RESTS_ON, EstimateInputs, Rate, SampleScale, estimate_mode, workers_for
 from worker.estimate.line_measurement import BATCH_LINES, LineMeasurement, LineTrial
 from worker.estimate.sample_tally import SampleTally
 from worker.estimate.sampling import Line, Sample
@@ -38,6 +37,8 @@ from worker.settings.topic_tables import TopicTable
 SAMPLE_LINES = 20_000
 RATE = Rate(1_000.0)
 _MODES: tuple[MaskMode, ...] = ("template", "exact")
+_UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
+_RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(?:([kmgt]?)(b)/s)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +50,16 @@ class EstimateOptions:
     rate: Rate = RATE
     trial_s: float = 2.0
     """How long to try the engine; then half as long, in processor time, the way of a line to its block."""
-    retention_days: float | None = None
-    """None: that of the settings; 30 if they have none, or 0, which is for ever."""
-    headroom: float = DEFAULT_HEADROOM
-    gpu_tokens_per_s: float | None = None
     topic: str | None = None
     """The topic whose settings hold. None: the first of the settings."""
+
+
+def parse_rate(text: str) -> Rate:
+    """Return `5000` as lines a second and `50MB/s` as bytes a second; a megabyte is 10^6 bytes. Raises CommandFailed."""
+    found = _RATE.fullmatch(text.strip())
+    if found is None or not (number := float(found[1])):
+        raise user_error(f"--rate {text}: expected lines a second like 5000, or bytes a second like 50MB/s or 1GB/s")
+    return Rate(number) if found[3] is None else Rate(number * _UNITS[found[2].lower()], "bytes")
 
 
 def estimate_files(settings: Settings, options: EstimateOptions, *, new_engine: Callable[[], Engine] | None = None) -> dict[str, Any]:
@@ -87,8 +92,12 @@ def estimate_files(settings: Settings, options: EstimateOptions, *, new_engine: 
     finally:
         engine.close()
     space = space_of(model, settings.model.dims)
-    facts = _document(settings, options, sample, tally, space, (measurement, line_measurement))
-    return facts | {"engine": _engine_facts(engine.name, measurement)}
+    facts = _document(settings, options, sample, tally, _inputs(options.rate, tally, space, measurement))
+    return facts | {
+        "engine": _engine_facts(engine.name, measurement),
+        "worker": _worker_facts(line_measurement),
+        "workers": workers_for(facts["rate_lines_per_s"], line_measurement.us_per_line),
+    }
 
 
 def new_sample_tally(settings: Settings, model: PreparedModel, tokenizer: Tokenizer, topic: str | None = None) -> SampleTally:
@@ -124,30 +133,24 @@ def _table_of(settings: Settings, topic: str | None) -> TopicTable:
     return settings.topic[0] if topic is None else settings.topic_table(topic)
 
 
-def _document(
-    settings: Settings,
-    options: EstimateOptions,
-    sample: Sample,
-    tally: SampleTally,
-    space: EmbeddingSpace,
-    measured: tuple[EngineMeasurement, LineMeasurement],
-) -> dict[str, Any]:
+def _inputs(rate: Rate, tally: SampleTally, space: EmbeddingSpace, measurement: EngineMeasurement) -> EstimateInputs:
+    return EstimateInputs(
+        dim=space.dim,
+        redis_key_bytes=len(f"vectail:{space.id}:{Digester(space, space.document_prefix).digest('')}"),
+        redis_value_bytes=FrameCodec(space.dim).frame_bytes,
+        vector_bytes=4 * space.dim + ENTRY_BYTES,
+        rate_lines_per_s=rate.lines_per_s(tally.size_bytes / tally.lines if tally.lines else 0.0),
+        engine_tokens_per_s=measurement.tokens_per_s,
+    )
+
+
+def _document(settings: Settings, options: EstimateOptions, sample: Sample, tally: SampleTally, inputs: EstimateInputs) -> dict[str, Any]:
     table = _table_of(settings, options.topic)
     total_bytes = tally.size_bytes if sample.total_bytes is None else sample.total_bytes
     factor = total_bytes / tally.size_bytes if sample.basis == "sample" and tally.size_bytes else 1.0
     scale = SampleScale(
         factor=factor, lines=round(tally.lines * factor), entries=round(tally.entries * factor), stretches=tally.stretches
     )  # fmt: skip
-    inputs = EstimateInputs(
-        dim=space.dim,
-        redis_key_bytes=len(f"vectail:{space.id}:{Digester(space, space.document_prefix).digest('')}"),
-        redis_value_bytes=FrameCodec(space.dim).frame_bytes,
-        vector_bytes=4 * space.dim + ENTRY_BYTES,
-        rate_lines_per_s=options.rate.lines_per_s(tally.size_bytes / tally.lines if tally.lines else 0.0),
-        engine_tokens_per_s=measured[0].tokens_per_s,
-    )
-    mode = settings.mask.mode
-    figures = figures_of(tally, tally.modes[mode], measured[1], inputs)
     modes: dict[str, Any] = {mode: asdict(estimate_mode(found, scale, inputs)) for mode, found in tally.modes.items()}
     return {
         "files": len(options.files),
@@ -167,16 +170,10 @@ def _document(
             "not_utf8_lines": tally.not_utf8_lines,
         },
         "rate_lines_per_s": inputs.rate_lines_per_s,
-        "mode": mode,
+        "mode": settings.mask.mode,
         **modes,
-        **sizing_facts(figures, options.rate, _fleet_options(settings, options), measured[1]),
         "rests_on": RESTS_ON,
     }
-
-
-def _fleet_options(settings: Settings, options: EstimateOptions) -> FleetOptions:
-    kept_days = options.retention_days or settings.milvus.retention_days or DEFAULT_RETENTION_DAYS
-    return FleetOptions(retention_days=kept_days, headroom=options.headroom, gpu_tokens_per_s=options.gpu_tokens_per_s)
 
 
 def _engine_facts(name: str, measurement: EngineMeasurement) -> dict[str, Any]:
@@ -187,4 +184,13 @@ def _engine_facts(name: str, measurement: EngineMeasurement) -> dict[str, Any]:
         "measured_tokens": measurement.tokens,
         "measured_s": round(measurement.seconds, 3),
         "failed_batches": measurement.failed_batches,
+    }
+
+
+def _worker_facts(measurement: LineMeasurement) -> dict[str, Any]:
+    per_line = measurement.us_per_line
+    return {
+        "us_per_line": None if per_line is None else round(per_line, 3),
+        "measured_lines": measurement.lines,
+        "measured_core_s": round(measurement.seconds, 3),
     }

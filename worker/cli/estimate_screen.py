@@ -114,8 +114,7 @@ def _rows(facts: Mapping[str, Any]) -> Iterator[_Row]:
     yield _Row("Milvus: blocks of lines", "milvus_blocks", _number, scaled)
     yield _Row("  their bytes", "milvus_block_bytes", shown_bytes, "measured")
     yield _Row("  bytes a line", "milvus_bytes_per_line", _one_digit, "measured")
-    yield _Row("Milvus: template rows, with vectors", "milvus_template_rows", _number, seen)
-    yield _Row("  their bytes", "milvus_template_bytes", shown_bytes, "computed")
+    yield _Row("Milvus: templates with their vectors", "milvus_template_bytes", shown_bytes, "computed")
     yield _Row("Milvus Lite: all of it on disk", "milvus_lite_disk_bytes", shown_bytes, "computed")
 
 
@@ -128,6 +127,9 @@ def _conclusion(facts: Mapping[str, Any]) -> Iterator[str]:
         yield f"Engine: {engine['name']} computes {engine['tokens_per_s']:,.0f} tokens/s here ({measured})."
     if engine["failed_batches"]:
         yield f"Failed batches, not in this figure: {engine['failed_batches']:,}."
+    if facts["workers"] is not None:
+        rate = f"{facts['rate_lines_per_s']:,.10g} lines/s of known templates"
+        yield f"Workers for {rate}, each half busy: {facts['workers']:,}."
     mode = facts["mode"]
     other = "exact" if mode == "template" else "template"
     free = {name: int(_THOUSAND * facts[name]["entries_without_embedding_share"]) for name in (mode, other)}

@@ -10,13 +10,13 @@ from typing import Any
 from sinks.milvus.lite import names_server
 from sinks.milvus.sink import MilvusSink
 from sinks.reading.reader import BlockReader
+from sinks.row import Vector
 from worker.asking.question import Query
 from worker.cli.exits import user_error
 from worker.cli.opened_index import failures_in_one_line
 from worker.connections import vector_space
 from worker.embedding.loaded import load_model, model_of, space_of
 from worker.embedding.model.space import EmbeddingSpace
-from worker.embedding.model.vectors import Vector
 from worker.querying.families import TemplateGroups
 from worker.querying.query_text import new_query_encoder
 from worker.querying.ranking import Index

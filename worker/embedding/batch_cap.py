@@ -33,7 +33,7 @@ _STEPS = 32
 class BatchCap:
     """The cap lies between `least_tokens` and the budget; one slow batch by itself changes nothing.
 
-    Thread: one, the embed stage's.
+    Thread: one at a time, under its owner's lock.
     """
 
     def __init__(self, *, budget_tokens: int, least_tokens: int, target_s: float, hold_s: float = HOLD_S) -> None:

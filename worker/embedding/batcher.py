@@ -21,9 +21,9 @@ Theory of operation
    it leaves. If such queries come and 2 * floor + longest - 1 <= budget, any n batches hold at least (n - 1) * floor - (longest - 1)
    log tokens, a batch with queries holds at most 2 * floor + longest - 1 of them, and a shorter query behind a long one may be passed
    over (longest - 1 + floor) / (budget - q + 1 - floor) times, because the logs' credit is one floor higher.
-7. The batcher never waits for a fuller batch; the engine takes what there is.
-8. The last batch may be put back as if it had never been taken: it was ready while the engine worked, and a query came.
-9. Log texts of several topics come in the order of `worker.runtime.fair_share`: while two topics wait, their tokens are in proportion to
+7. The batcher never waits for a fuller batch. A free engine pulls the next batch, which is formed only then: of all that has come by
+   that moment, with what the batch before it has taught the cap. So no batch is ever formed twice, or put back.
+8. Log texts of several topics come in the order of `worker.runtime.fair_share`: while two topics wait, their tokens are in proportion to
    their weights, but for one text of each. Rules 3 to 6 speak of the next log text, whichever topic it is of; the first in line may
    change between two batches, which leaves their bounds as they are: a credit that does not cover it is less than `longest` all the same.
 
@@ -49,15 +49,14 @@ class HasIds(Protocol):
         """int32[n]: special tokens included."""
 
 
-Q = TypeVar("Q", bound=HasIds)
-L = TypeVar("L", bound=HasIds)
+T = TypeVar("T", bound=HasIds)
 
 
-class Batch(NamedTuple, Generic[Q, L]):
+class Batch(NamedTuple, Generic[T]):
     """Texts that go into the engine together: queries first, then logs."""
 
-    queries: list[Q]
-    logs: list[L]
+    queries: list[T]
+    logs: list[T]
 
     @property
     def tokens(self) -> int:
@@ -65,10 +64,10 @@ class Batch(NamedTuple, Generic[Q, L]):
         return sum(len(query.ids) for query in self.queries) + sum(len(log.ids) for log in self.logs)
 
 
-class Batcher(Generic[Q, L]):
+class Batcher(Generic[T]):
     """Every text comes out once, queries in order, and so the logs of a topic; a batch never exceeds the budget.
 
-    Thread: one, the embed stage's.
+    Thread: one at a time, under its owner's lock.
     """
 
     def __init__(
@@ -78,7 +77,7 @@ class Batcher(Generic[Q, L]):
         log_floor_tokens: int,
         target_s: float = math.inf,
         hold_s: float = HOLD_S,
-        topic_of: Callable[[L], str] = lambda _log: "",
+        topic_of: Callable[[T], str] = lambda _log: "",
         weight_of: Callable[[str], float] = lambda _topic: 1.0,
     ) -> None:
         """`budget_tokens` must hold the longest text; `target_s` and `hold_s` are those of the batch cap.
@@ -91,14 +90,11 @@ class Batcher(Generic[Q, L]):
         self._floor = log_floor_tokens
         least = min(2 * log_floor_tokens, budget_tokens)
         self._cap = BatchCap(budget_tokens=budget_tokens, least_tokens=least, target_s=target_s, hold_s=hold_s)
-        self._queries: deque[Q] = deque()
-        self._logs: FairQueue[L] = FairQueue(topic_of=topic_of, size_of=lambda log: len(log.ids), weight_of=weight_of)
+        self._queries: deque[T] = deque()
+        self._logs: FairQueue[T] = FairQueue(topic_of=topic_of, size_of=lambda log: len(log.ids), weight_of=weight_of)
         self._credit = 0
         self._passed_over = False
         """Whether queries waited for the last batch and it took none."""
-        self._before = (0, False, self._logs.mark())
-        """`_credit`, `_passed_over` and where the logs stood before the last batch."""
-        self.waiting_log_tokens = 0
 
     @property
     def capped_tokens(self) -> int:
@@ -110,24 +106,26 @@ class Batcher(Generic[Q, L]):
         """Whether batches are capped."""
         return self._cap.queries_arrive
 
-    def add_queries(self, queries: Iterable[Q]) -> None:
+    def add_queries(self, queries: Iterable[T]) -> None:
         """Queue queries."""
         for query in queries:
             self._queries.append(query)
             self._cap.query_arrived()
 
-    def add_logs(self, logs: Iterable[L]) -> None:
+    def add_logs(self, logs: Iterable[T]) -> None:
         """Queue log texts."""
-        for log in logs:
-            self._logs.append(log)
-            self.waiting_log_tokens += len(log.ids)
+        self._logs.extend(logs)
+
+    def clear(self) -> None:
+        """Drop every text."""
+        self._queries.clear()
+        self._logs.clear()
 
     def __len__(self) -> int:
         return len(self._queries) + len(self._logs)
 
-    def next_batch(self) -> Batch[Q, L]:
+    def next_batch(self) -> Batch[T]:
         """Return the next batch; never empty while a text waits."""
-        self._before = (self._credit, self._passed_over, self._logs.mark())
         self._credit = min(self._credit + self._floor, self._budget) if self._logs else 0
         logs = self._take_logs(self._room_beside_queries() if self._queries else self._room_without_queries())
         log_tokens = sum(len(log.ids) for log in logs)
@@ -135,13 +133,6 @@ class Batcher(Generic[Q, L]):
         queries = self._take_queries(log_tokens)
         self._passed_over = bool(self._queries) and not queries
         return Batch(queries, logs)
-
-    def put_back(self, batch: Batch[Q, L]) -> None:
-        """Undo the last `next_batch`; texts added since stay behind its texts."""
-        self._queries.extendleft(reversed(batch.queries))
-        self.waiting_log_tokens += sum(len(log.ids) for log in batch.logs)
-        self._credit, self._passed_over, before = self._before
-        self._logs.undo(before, batch.logs)
 
     def observe(self, tokens: int, seconds: float) -> None:
         """Learn how long the engine took for a batch; 0 tokens if it had nothing to do."""
@@ -164,19 +155,18 @@ class Batcher(Generic[Q, L]):
         """Tokens for logs alone: the cap, but at least their credit and the next text."""
         return max(self._cap.tokens, self._credit, len(self._logs.first.ids)) if self._logs else 0
 
-    def _take_queries(self, log_tokens: int) -> list[Q]:
+    def _take_queries(self, log_tokens: int) -> list[T]:
         """Take queries up to the cap; the first one up to the budget."""
-        taken: list[Q] = []
+        taken: list[T] = []
         room = self._cap.capped_tokens - log_tokens
         while self._queries and len(self._queries[0].ids) <= (room if taken else self._budget - log_tokens):
             room -= len(self._queries[0].ids)
             taken.append(self._queries.popleft())
         return taken
 
-    def _take_logs(self, limit_tokens: int) -> list[L]:
-        taken: list[L] = []
+    def _take_logs(self, limit_tokens: int) -> list[T]:
+        taken: list[T] = []
         while self._logs and (tokens := len(self._logs.first.ids)) <= limit_tokens:
             limit_tokens -= tokens
-            self.waiting_log_tokens -= tokens
             taken.append(self._logs.popleft())
         return taken

@@ -27,8 +27,6 @@ class BlockTally:
         self.blocks = 0
         self.server_bytes = 0
         """Of all blocks as a server is sent them."""
-        self.resident_bytes = 0
-        """Of them, what a server that maps files keeps in memory: all but the columns `places`, `texts` and `fields`."""
         self.folder_bytes = 0.0
         """Of all blocks in a local folder."""
         self._waiting: list[Lines] = []
@@ -52,7 +50,6 @@ class BlockTally:
         for one in build(lines, masks="", written_ms=0):
             self.blocks += 1
             self.server_bytes += one.block.size_bytes
-            self.resident_bytes += one.block.size_bytes - sum(one.block.characters.values())
             self.folder_bytes += _folder_bytes(one.block)
 
 

@@ -6,9 +6,11 @@ All figures are for a cold start: no template is known and every cache is empty.
 In mode `exact`, every distinct text counts as a template.
 """
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Literal, NamedTuple
 
 from worker.estimate.extrapolation import predict_templates
 from worker.estimate.sample_tally import ModeTally
@@ -23,6 +25,25 @@ _REDIS_TABLES_BYTES = 61
 LITE_TEMPLATE_FACTOR = 2.12
 """Bytes on disk per byte of template rows: Milvus Lite 3.1, closed, 1,523 templates of eight systems. Vectors do not compress, and are
 stored twice, in the rows and in their index."""
+CLIENT_US_PER_LINE = 1.6
+"""Processor time of the poller (1.3) and the Kafka client's own threads (0.3): `benchmarks.poll_to_ready`, 400,000 lines of eight systems,
+two shared AVX-512 cores (docs/performance.md)."""
+WORKER_LOAD = 0.5
+"""The share of a processor that a worker should use: the rest works off lag. Python holds a lock, so a worker keeps one processor busy:
+149,000 lines/s at 6.4 microseconds (benchmarks/RESULTS.md, two AVX-512 cores)."""
+
+
+class Rate(NamedTuple):
+    """How fast logs arrive."""
+
+    per_s: float
+    unit: Literal["lines", "bytes"] = "lines"
+
+    def lines_per_s(self, bytes_per_line: float) -> float:
+        """Return it in lines a second; 0 if there are no lines to compare with."""
+        if self.unit == "lines":
+            return self.per_s
+        return self.per_s / bytes_per_line if bytes_per_line else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +103,6 @@ class ModeEstimate:
     milvus_block_bytes: int
     """Of the blocks as they are sent: a little over what a server keeps of them in memory."""
     milvus_bytes_per_line: float | None
-    milvus_template_rows: int
     milvus_template_bytes: int
     milvus_lite_disk_bytes: int
 
@@ -95,6 +115,7 @@ RESTS_ON = {
     "milvus_bytes": "measured: blocks built of the lines that were read; without the server's own indexes and copies",
     "milvus_lite_disk_bytes": f"measured for lines, as above; templates x {LITE_TEMPLATE_FACTOR}, as measured on Milvus Lite",
     "engine": "measured on this machine, on templates of the sample in mode template",
+    "workers": f"measured on this machine for known lines, {CLIENT_US_PER_LINE} microseconds for polling added; half of a processor each",
 }
 
 
@@ -134,10 +155,16 @@ def estimate_mode(tally: ModeTally, scale: SampleScale, inputs: EstimateInputs) 
         milvus_blocks=round(blocks.blocks * scale.factor),
         milvus_block_bytes=round(blocks.server_bytes * scale.factor),
         milvus_bytes_per_line=_rounded(_share(blocks.server_bytes, tally.pieces), 1),
-        milvus_template_rows=round(forecast.templates),
         milvus_template_bytes=round(template_bytes),
         milvus_lite_disk_bytes=round(blocks.folder_bytes * scale.factor + template_bytes * LITE_TEMPLATE_FACTOR),
     )
+
+
+def workers_for(lines_per_s: float, us_per_line: float | None) -> int | None:
+    """Return how many workers keep up with a rate, given a known line's processor time from bytes to block; None if that is not known."""
+    if us_per_line is None:
+        return None
+    return max(1, math.ceil(lines_per_s * (us_per_line + CLIENT_US_PER_LINE) / 1e6 / WORKER_LOAD))
 
 
 def redis_bytes(key_bytes: int, value_bytes: int) -> int:

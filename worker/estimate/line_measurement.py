@@ -1,7 +1,7 @@
 """Measures the processor time of a known line on this machine: decoded, redacted, chunked, masked, and built into blocks.
 
 `vectail estimate` calls it with lines of its sample. It runs what the prepare and store threads spend nearly all of their time on, without
-Kafka and Milvus: polling, the ledger, the look-up of templates, requests and commits are not in it, and `worker.estimate.costs` adds a
+Kafka and Milvus: polling, the ledger, the look-up of templates, requests and commits are not in it, and `worker.estimate.estimate` adds a
 constant for them. The same lines come again in every round, so masked forms are always known, as in the long run of a stream.
 """
 

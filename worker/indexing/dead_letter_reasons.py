@@ -10,6 +10,7 @@ from consumers.record import Record
 from consumers.rejection import RejectedPiece, RejectingStage, Rejection
 from producers.envelope import DeadLetter, ListedPiece
 from sinks.sink import SinkRejected
+from worker.embedding.model.vectors import EmbeddingFailed
 
 REJECTION_KINDS: Mapping[RejectingStage, tuple[str, ...]] = {
     "decode": (UNDECODABLE, UNKNOWN_SCHEMA, "too_large", "too_many_entries"),
@@ -20,6 +21,11 @@ REJECTION_KINDS: Mapping[RejectingStage, tuple[str, ...]] = {
 """The kinds of rejection that each stage makes: the label values that the metric shows from the start."""
 TOO_MANY_CHUNKS = Rejection("chunk", "too_many_chunks", "too_many_chunks")
 """Rejects an entry as piece (sub, 0) of its record."""
+
+
+def rejected_by_engine(failed: EmbeddingFailed) -> Rejection:
+    """Reject every piece whose text has no vector."""
+    return Rejection("embed", "rejected", failed.reason)
 
 
 def refused_by_sink(error: SinkRejected) -> Rejection:

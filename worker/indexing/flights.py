@@ -26,11 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consumers.rejection import Rejection
-from sinks.row import template_id
+from sinks.row import TemplateId, template_id
 from worker.indexing.known_templates import MOST_KNOWN, KnownTemplates, halves_of
 from worker.indexing.parked import Parked
 from worker.indexing.savings import Savings, merge_savings
-from worker.messages import LineBatch, Source
+from worker.messages import LineBatch, NewTemplate, Source
 
 _KNOWN, _WAITING, _REJECTED = 0, 1, 2
 _MOST_IDS = 16_384
@@ -43,17 +43,15 @@ class Joined(NamedTuple):
 
     known: list[LineBatch]
     """A batch whose templates are all known is here as the same object."""
-    mine: list[tuple[str, str]]
-    """Id and text of each template whose flight this call began, in the order of their first lines."""
+    mine: list[NewTemplate]
+    """Those whose flights this call began, in the order of their first lines."""
     rejected: list[tuple[LineBatch, Rejection]]
-    topics: list[str]
-    """Of each of `mine` the topic of its first line."""
 
 
 class Completed(NamedTuple):
     """A template whose row is acknowledged."""
 
-    template: str
+    template: TemplateId
     tokens: int
     """Of the model's input, special tokens included."""
     source: Source
@@ -77,14 +75,14 @@ class Flights:
         """A template stays known for `keep_s()` seconds after it landed: less than its row lives, so that it is written again in time."""
         self._lock = threading.Lock()
         self._clock = clock
-        self._flights: dict[str, list[tuple[Parked, int]]] = {}
+        self._flights: dict[TemplateId, list[tuple[Parked, int]]] = {}
         """By template: the batches that have lines of it, each with the template's place among the batch's; the first began the flight."""
         self._keep_s = keep_s
         self._known = KnownTemplates(most=most_known)
-        self._rejected: dict[str, Rejection] = {}
+        self._rejected: dict[TemplateId, Rejection] = {}
         self._most_rejected = most_rejected
         self._savings: dict[str, Savings] = {}
-        self._ids: dict[str, str] = {}
+        self._ids: dict[str, TemplateId] = {}
         """Ids of templates by their texts."""
 
     def join(self, batches: Sequence[LineBatch]) -> Joined:
@@ -93,7 +91,7 @@ class Flights:
         of_batches = [_places_of(batch, places) for batch in batches]
         ids = self._ids_of(places)
         halves = halves_of(ids)
-        joined = Joined([], [], [], [])
+        joined = Joined([], [], [])
         keep_s = self._keep_s()
         with self._lock:
             self._known.keep_s = keep_s
@@ -105,7 +103,6 @@ class Flights:
                 begun[batch.topic] -= len(joined.mine)
                 self._place(batch, fates[of_batch], joined)
                 begun[batch.topic] += len(joined.mine)
-                joined.topics.extend([batch.topic] * (len(joined.mine) - len(joined.topics)))
                 by_topic.setdefault(batch.topic, []).append(of_batch[batch.lines.template.codes])
             for topic, of_lines in by_topic.items():
                 lines = np.bincount(np.concatenate(of_lines), minlength=len(ids))
@@ -138,7 +135,7 @@ class Flights:
                     freed.setdefault(parked, []).append(place)
             return [parked.release(places) for parked, places in freed.items()]
 
-    def fail(self, template: str, rejection: Rejection) -> list[LineBatch]:
+    def fail(self, template: TemplateId, rejection: Rejection) -> list[LineBatch]:
         """Remember a template that can never be stored; return the lines that waited for it."""
         with self._lock:
             self._rejected[template] = rejection
@@ -151,7 +148,7 @@ class Flights:
                 savings.collapsed -= parked.count(place) - (i == 0)
             return [parked.release([place]) for parked, place in flight]
 
-    def sample_known(self, most: int) -> list[str]:
+    def sample_known(self, most: int) -> list[TemplateId]:
         """Return at most `most` templates that are known now, others each time until all have had their turn."""
         with self._lock:
             self._known.keep_s = self._keep_s()
@@ -178,9 +175,9 @@ class Flights:
             savings = self._savings[topic] = Savings()
         return savings
 
-    def _ids_of(self, texts: Iterable[str]) -> list[str]:
+    def _ids_of(self, texts: Iterable[str]) -> list[TemplateId]:
         """Return the ids of templates; those of short texts are remembered."""
-        ids: list[str] = []
+        ids: list[TemplateId] = []
         for text in texts:
             template = self._ids.get(text)
             if template is None:
@@ -192,7 +189,7 @@ class Flights:
             ids.append(template)
         return ids
 
-    def _fates(self, ids: Sequence[str], tokens: NDArray[np.int64]) -> NDArray[np.int8]:
+    def _fates(self, ids: Sequence[TemplateId], tokens: NDArray[np.int64]) -> NDArray[np.int8]:
         fates = np.zeros(len(ids), np.int8)
         for place in np.flatnonzero(tokens < 0).tolist():
             fates[place] = _REJECTED if ids[place] in self._rejected else _WAITING
@@ -214,7 +211,7 @@ class Flights:
         if len(waiting):
             self._park(batch.take(waiting), joined.mine)
 
-    def _park(self, batch: LineBatch, mine: list[tuple[str, str]]) -> None:
+    def _park(self, batch: LineBatch, mine: list[NewTemplate]) -> None:
         """Let lines wait in the flights of their templates; add those that begin with them to `mine`."""
         parked = Parked(batch)
         first_rows = parked.first_rows()
@@ -223,7 +220,7 @@ class Flights:
         for place in sorted(range(len(ids)), key=first_rows.__getitem__):
             flight = self._flights.get(ids[place])
             if flight is None:
-                mine.append((ids[place], texts[place]))
+                mine.append(NewTemplate(ids[place], texts[place], batch.topic))
                 flight = self._flights[ids[place]] = []
             flight.append((parked, place))
 

@@ -14,6 +14,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sinks.row import TemplateId
+
 MOST_KNOWN: Final = 500_000
 _RECENT = 4096
 _RECENT_SHARE = 64
@@ -22,7 +24,7 @@ five million templates)."""
 _NS = 1_000_000_000
 
 
-def halves_of(templates: Sequence[str]) -> NDArray[np.uint64]:
+def halves_of(templates: Sequence[TemplateId]) -> NDArray[np.uint64]:
     """Return ids of 32 hex digits as numbers: uint64[n, 2], first and second half."""
     return np.frombuffer(bytes.fromhex("".join(templates)), dtype=">u8").astype(np.uint64).reshape(-1, 2)
 
@@ -42,9 +44,9 @@ class _Columns(NamedTuple):
     """On the caller's clock; unique, so that the oldest n are defined."""
     tokens: NDArray[np.uint32]
 
-    def template(self, row: int) -> str:
+    def template(self, row: int) -> TemplateId:
         """Return the id of one template."""
-        return f"{int(self.high[row]):016x}{int(self.low[row]):016x}"
+        return TemplateId(f"{int(self.high[row]):016x}{int(self.low[row]):016x}")
 
     def select(self, keep: NDArray[np.bool_]) -> "_Columns":
         return _Columns._make(column[keep] for column in self)
@@ -70,19 +72,19 @@ class KnownTemplates:
     def __init__(self, *, most: int, keep_s: float = math.inf) -> None:
         self._most = most
         self.keep_s = keep_s
-        self._recent: dict[str, _Recent] = {}
+        self._recent: dict[TemplateId, _Recent] = {}
         self._columns = _empty()
         self._last_ns = 0
         self._next_sample = 0
 
-    def add_template(self, template: str, tokens: int, now_s: float) -> None:
+    def add_template(self, template: TemplateId, tokens: int, now_s: float) -> None:
         """Add a template (32 hex digits), or renew it; `tokens` is the length of the model's input for it."""
         if len(self._recent) >= self._most_recent(len(self._columns.high)) and template not in self._recent:
             self._merge_recent(now_s)
         self._last_ns = max(int(now_s * _NS), self._last_ns + 1)
         self._recent[template] = _Recent(tokens, self._last_ns)
 
-    def find_tokens(self, templates: Sequence[str], halves: NDArray[np.uint64], now_s: float) -> NDArray[np.int64]:
+    def find_tokens(self, templates: Sequence[TemplateId], halves: NDArray[np.uint64], now_s: float) -> NDArray[np.int64]:
         """Return the tokens of each template, -1 if it is not known: int64[n]; `halves` is `halves_of(templates)`."""
         oldest_ns = self._oldest_ns(now_s)
         at, there = self._columns.locate(halves)
@@ -98,7 +100,7 @@ class KnownTemplates:
                 tokens[i] = recent.tokens if recent.added_ns >= oldest_ns else -1
         return np.array(tokens, np.int64)
 
-    def sample(self, most: int, now_s: float) -> list[str]:
+    def sample(self, most: int, now_s: float) -> list[TemplateId]:
         """Return at most `most` known templates; calls in a row go round all of them."""
         oldest_ns = self._oldest_ns(now_s)
         recent = [template for template, one in self._recent.items() if one.added_ns >= oldest_ns]

@@ -8,7 +8,6 @@ or, last, sent to the engine. Python works per batch and per distinct template.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -23,11 +22,9 @@ from consumers.text.redact import Redactor
 from consumers.waiting_place import AssignmentPlace, drop_ended
 from sinks.block import Lines
 from sinks.lines import empty_records, lines_between, take_lines
-from worker.embedding.cache.levels import Levels
-from worker.embedding.model.space import Digester
-from worker.embedding.tokenizer import Tokenizer
-from worker.indexing.flights import Completed, Flights
+from worker.indexing.flights import Flights
 from worker.indexing.line_memory import held_bytes
+from worker.indexing.new_templates import NewTemplates
 from worker.indexing.open_events import OpenEvents
 from worker.indexing.pieces import lines_of_pieces, split_entries
 from worker.indexing.record_groups import Group, groups_of, parts_of
@@ -36,25 +33,11 @@ from worker.indexing.resume import Resume
 from worker.indexing.sampling import Sampler, Sampling, without_texts
 from worker.indexing.schema_wait import SchemaWait
 from worker.indexing.topic_readers import RuleTally, TopicReader
-from worker.messages import EmbeddedTemplate, EncodedTemplate, LineBatch, StoreItem
+from worker.messages import LineBatch, StoreItem
 from worker.runtime.lane import Outlet
 from worker.runtime.limits import TopicFaultLimits
 
-_FIRST_TEMPLATES = 128
-_MOST_TEMPLATES = 2_048
-"""New templates are sent on in growing slices, so that the engine begins with the first while the next are tokenised."""
 _WAIT_S = 0.1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outlets:
-    """Where prepared lines and templates go.
-
-    Thread: any.
-    """
-
-    embed: Outlet[EncodedTemplate]
-    store: Outlet[StoreItem]
 
 
 class _Prepared(NamedTuple):
@@ -70,7 +53,7 @@ class _Prepared(NamedTuple):
 class Prepare:
     """Every record it is given is dropped, refused, or expects exactly the pieces that were sent on.
 
-    Thread: one; so is what it owns: resume, readers and tokenizer.
+    Thread: one; so is what it owns: resume and readers.
     """
 
     def __init__(  # noqa: PLR0913 - a step's whole world, handed in by name
@@ -80,16 +63,13 @@ class Prepare:
         reader_of: Callable[[str], TopicReader],
         rule_tally: RuleTally,
         redactor: Redactor,
-        tokenizer: Tokenizer,
-        digester: Digester,
-        document_prefix: str,
         resume: Resume,
         flights: Flights,
-        levels: Levels,
-        rewrite_found: Callable[[], bool],
+        new_templates: NewTemplates,
+        dim: int,
         hide: Callable[[PartitionLedger, Lines], None],
         reject: Callable[[LineBatch, Rejection], None],
-        outlets: Outlets,
+        store: Outlet[StoreItem],
         undecodable: TopicFaultLimits,
         abandoned: Callable[[], bool],
         computing: AbstractContextManager[object],
@@ -99,23 +79,19 @@ class Prepare:
     ) -> None:
         """`reader_of` returns the reader of a topic. `computing` is held while columns are computed (`worker.runtime.fair_lock`).
 
-        `rewrite_found`: rows do not live for ever, so a template found in the index, however old, is written again.
-        `hide` writes hollow entries and returns when they are acknowledged; `reject` does so for the lines that it rejects.
-        `abandoned` says that the service is stopping hard. `schema_wait`: where records wait for their schemas; None: none needs any.
+        `dim`: numbers in a vector. `hide` writes hollow entries and returns when they are acknowledged; `reject` does so for the lines that
+        it rejects. `abandoned` says that the service is stopping hard. `schema_wait`: where records wait for their schemas, if any do.
         """
         self._ledger = ledger
         self._reader_of = reader_of
         self._redactor = redactor
-        self._tokenizer = tokenizer
-        self._digester = digester
-        self._prefix = document_prefix
         self._resume = resume
         self._flights = flights
-        self._levels = levels
-        self._rewrite_found = rewrite_found
+        self._new_templates = new_templates
+        self._dim = dim
         self._hide = hide
         self._reject = reject
-        self._outlets = outlets
+        self._store = store
         self._abandoned = abandoned
         self._schema_wait = schema_wait
         self._computing = computing
@@ -273,7 +249,7 @@ class Prepare:
         if batches:
             begins = np.cumsum([0, *(batch.size for batch in batches[:-1])])
             is_new = self._flights.are_new(lines.template.values)
-            of_lines = held_bytes(lines, begins=begins.tolist(), is_new=is_new, dim=self._digester.dim)
+            of_lines = held_bytes(lines, begins=begins.tolist(), is_new=is_new, dim=self._dim)
             held += np.bincount(row, of_lines, minlength=group.size).astype(np.int64)
         has_entries = np.zeros(group.size, np.bool_)
         has_entries[entry_row] = True
@@ -286,34 +262,8 @@ class Prepare:
         joined = self._flights.join(batches)
         for batch, rejection in joined.rejected:
             self._reject(batch, rejection)
-        self._outlets.store.put(joined.known)
-        first, size = 0, _FIRST_TEMPLATES
-        while first < len(joined.mine):
-            self._take_off(joined.mine[first : first + size], joined.topics[first : first + size])
-            first, size = first + size, min(2 * size, _MOST_TEMPLATES)
-
-    def _take_off(self, mine: Sequence[tuple[str, str]], topics: Sequence[str]) -> None:
-        """Finish the templates that are cached or stored already; the others go to the engine."""
-        encoded = self._tokenizer.encode([self._prefix + text for _, text in mine])
-        keys = {template: self._digester.digest(text) for template, text in mine}
-        vectors = self._levels.find(keys)
-        rewrite_found = self._rewrite_found()
-        landings: list[Completed] = []
-        cached: list[EmbeddedTemplate] = []
-        to_embed: list[EncodedTemplate] = []
-        for i, (template, text) in enumerate(mine):
-            ids = encoded.text(i)
-            found = vectors.get(template)
-            if found is None:
-                to_embed.append(EncodedTemplate(template, keys[template], text, ids, topics[i]))
-            elif found.source == "index" and not rewrite_found:
-                landings.append(Completed(template, len(ids), found.source))
-            else:
-                cached.append(EmbeddedTemplate(template, keys[template], text, found.vector, len(ids), found.source))
-        self._outlets.store.put(cached)
-        self._outlets.embed.put(to_embed)
-        if landings:
-            self._outlets.store.put(self._flights.land(landings))
+        self._store.put(joined.known)
+        self._new_templates.begin(joined.mine)
 
 
 def _prepared(group: Group, lines: Lines, row: NDArray[np.int64]) -> _Prepared:

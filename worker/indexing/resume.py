@@ -299,7 +299,7 @@ class Resume:
 
     def _find_templates(self, texts: set[str]) -> None:
         """Look for the rows of templates that were not found a moment ago. Thread: any."""
-        ids = {template_id(text): text for text in texts - self._template_texts}
+        ids: dict[str, str] = {template_id(text): text for text in texts - self._template_texts}
         if ids:
             self._template_texts.update(ids[template] for template in self._sink.stored_templates(ids.keys()))
 

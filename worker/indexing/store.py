@@ -25,7 +25,7 @@ from consumers.waiting_place import AssignmentPlace, drop_ended
 from sinks.block import Lines
 from sinks.build import build
 from sinks.lines import hollowed, take_lines
-from sinks.row import TemplateRow
+from sinks.row import TemplateId, TemplateRow
 from sinks.sink import Sink, SinkRejected
 from worker.indexing.block_writer import BlockWriter, PatientWrites
 from worker.indexing.dead_letter_reasons import refused_by_sink
@@ -159,7 +159,7 @@ class Store:
             self.hide(batch.assignment, hollowed(take_lines(batch.lines, rows)))
         batch.reject(rejection)
 
-    def fail_flight(self, template: str, rejection: Rejection) -> None:
+    def fail_flight(self, template: TemplateId, rejection: Rejection) -> None:
         """Remember a template as rejected, and reject the lines that waited for it. Raises as `step` does."""
         for parked in self._flights.fail(template, rejection):
             self.reject(parked, rejection)
@@ -209,8 +209,9 @@ class Store:
         refused = self._write_templates(rows)
         self._fail_point("after_templates")
         self.tally.add(templates=len(rows) - len(refused))
-        for template, rejection in refused.items():
-            self.fail_flight(template, rejection)
+        for one in embedded:
+            if one.template in refused:
+                self.fail_flight(one.template, refused[one.template])
         freed = self._flights.land([Completed(one.template, one.tokens, one.source) for one in embedded if one.template not in refused])
         self._fail_point("landed")
         return freed

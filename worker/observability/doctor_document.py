@@ -32,7 +32,7 @@ def doctor_document(service: RunningService, take_request: Callable[[QueryReques
 def engine_now(service: RunningService) -> EngineNow:
     """Return what the doctor must know of a worker's engine, and of what comes in the partitions that the worker owns."""
     pipeline = service.pipeline
-    tally, engine = pipeline.embed.tally, pipeline.guarded_engine
+    tally, engine = pipeline.embedder.tally, pipeline.guarded_engine
     savings = merge_savings(pipeline.flights.savings().values())
     tokens = savings.tokens_embedded + savings.tokens_saved
     growths = [one.lag.growth for one in service.status.lag.by_partition.values() if one.lag.growth is not None]

@@ -198,7 +198,7 @@ def _cache(service: RunningService) -> Iterator[Sample]:
 
 def _engine(service: RunningService) -> Iterator[Sample]:
     pipeline = service.pipeline
-    tally, engine = pipeline.embed.tally, pipeline.guarded_engine
+    tally, engine = pipeline.embedder.tally, pipeline.guarded_engine
     yield Sample(m.BATCH_SIZE, tally.sizes.seen())
     yield Sample(m.BATCH_TOKENS, tally.batch_tokens.seen())
     yield Sample(m.BATCH_WAIT_SECONDS, tally.waits.seen())
@@ -206,18 +206,18 @@ def _engine(service: RunningService) -> Iterator[Sample]:
     yield Sample(m.ENGINE_UP, float(engine.is_up))
     yield Sample(m.ENGINE_RESTARTS_TOTAL, engine.restarts)
     yield Sample(m.ENGINE_BUSY_TOTAL, tally.seconds)
-    batcher = pipeline.embed.batcher
+    batcher = pipeline.embedder.batcher
     yield Sample(m.BATCH_LIMIT_TOKENS, min(batcher.capped_tokens, engine.limit_tokens) if batcher.queries_arrive else engine.limit_tokens)
 
 
 def _stages(service: RunningService) -> Iterator[Sample]:
     pipeline = service.pipeline
-    for lane in (pipeline.prepare_lane, pipeline.query_lane, pipeline.embed_lane, pipeline.store_lane, pipeline.answer_lane):
+    for lane in (pipeline.prepare_lane, pipeline.query_lane, pipeline.embedder, pipeline.store_lane, pipeline.answer_lane):
         yield Sample(m.LANE_ENTRIES, len(lane), (lane.name,))
         yield Sample(m.STAGE_WAIT_SECONDS, lane.waits.seen(), (lane.name,))
     for stage, meter in pipeline.busy.items():
         yield Sample(m.STAGE_BUSY_TOTAL, meter.seconds, (stage,))
-    yield Sample(m.STAGE_BUSY_TOTAL, pipeline.embed.tally.seconds, ("engine",))
+    yield Sample(m.STAGE_BUSY_TOTAL, pipeline.embedder.tally.seconds, ("engine",))
 
 
 def _sink(service: RunningService) -> Iterator[Sample]:

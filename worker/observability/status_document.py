@@ -115,7 +115,7 @@ def _canary(service: RunningService) -> CanaryJson | None:
 
 
 def _engine(service: RunningService, now_s: float) -> EngineJson:
-    tally, engine = service.pipeline.embed.tally, service.pipeline.guarded_engine
+    tally, engine = service.pipeline.embedder.tally, service.pipeline.guarded_engine
     share = service.status.conditions.rate("vectail_engine_busy_seconds_total", tally.seconds, now_s, window_s=_SHORT_S)
     model = service.connections.model
     return {

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sinks.row import Vector
 from sinks.sink import Sink, TemplateHit
-from worker.embedding.model.vectors import Vector
 from worker.querying.families import Group
 from worker.querying.ranking import Index, RankedTemplate, Ranking, SearchBounds, ranked
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from sinks.line import Line
 from sinks.reading.filters import never
+from sinks.row import Vector
 from sinks.sink import TemplateHit
-from worker.embedding.model.vectors import Vector
 from worker.querying.dense import rank_by_meaning
 from worker.querying.lexical import votes_by_words
 from worker.querying.ranking import Index, RankedTemplate, Ranking, SearchBounds, by_family

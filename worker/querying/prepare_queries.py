@@ -6,6 +6,7 @@ starts no flight, joins none, and never becomes a template.
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from consumers.record import Header, Record
@@ -14,11 +15,13 @@ from worker.asking.question import Query
 from worker.asking.refusals import BadQuery, QueryReply
 from worker.asking.requests import CORRELATION_HEADER, REPLY_TOPIC_HEADER, QueryRequest, Requester, header_of, is_late, monotonic_deadline_s
 from worker.embedding.cache.vector_cache import VectorCache
-from worker.messages import Answerable, EncodedQuery, EncodedTemplate, FailedQuery, KafkaRequest, ReadyQuery, late_query
+from worker.embedding.embedder import Embedded, EmbeddingLate, EncodedText, Submit
+from worker.embedding.model.vectors import EmbeddingFailed
+from worker.messages import Answerable, FailedQuery, KafkaRequest, ReadyQuery, late_query
 from worker.querying.forms import parse_query
 from worker.querying.query_text import QueryEncoder
 from worker.querying.words import words_of
-from worker.runtime.lane import Lane
+from worker.runtime.lane import Outlet
 
 
 class SendToTopic(Protocol):
@@ -40,7 +43,7 @@ class QueryTally:
 class PrepareQueries:
     """Every request goes on to be answered, or is settled: counted as unanswerable, or dropped because its partition was revoked.
 
-    Thread: one, the query prepare thread.
+    Thread: one, the query prepare thread; the engine's outcomes come on the embed thread.
     """
 
     def __init__(  # noqa: PLR0913 - what it is wired to, each by name
@@ -49,8 +52,8 @@ class PrepareQueries:
         encoder: QueryEncoder,
         reply_topics: Collection[str],
         cache: VectorCache,
-        embed: Lane[EncodedTemplate | EncodedQuery],
-        answer: Lane[Answerable],
+        submit: Submit,
+        answer: Outlet[Answerable],
         send: SendToTopic,
         clock: Callable[[], float],
         wall_ms: Callable[[], float],
@@ -62,7 +65,7 @@ class PrepareQueries:
         self._encoder = encoder
         self._reply_topics = reply_topics
         self._cache = cache
-        self._embed = embed
+        self._submit = submit
         self._answer = answer
         self._send = send
         self._clock = clock
@@ -131,19 +134,33 @@ class PrepareQueries:
         """
         treated = iter(self._encoder.treat([query.text for _, query in valid if query.text is not None]))
         texts = [None if query.text is None else next(treated) for _, query in valid]
-        found = self._cache.get_many([text.digest for text in texts if text is not None])
+        found = self._cache.get_many([text.key for text in texts if text is not None])
         ready: list[Answerable] = []
-        encoded: list[EncodedTemplate | EncodedQuery] = []
+        asked: list[tuple[Requester, Query]] = []
+        encoded: list[EncodedText] = []
         now_s = self._clock()
         for (requester, query), text in zip(valid, texts, strict=True):
             is_exact = words_of(query.text or "").is_exact
             is_empty = text is not None and not any(character.isalpha() for character in text.masked)
             by_words = query.mode == "words" or (query.mode != "dense" and (is_exact or is_empty))
-            if text is None or by_words or text.digest in found:
-                vector = None if text is None or by_words else found[text.digest]
+            if text is None or by_words or text.key in found:
+                vector = None if text is None or by_words else found[text.key]
                 ready.append(ReadyQuery(requester, query, vector, now_s - requester.taken_s, 0.0, is_exact))
             else:
                 ids = self._encoder.encode(text)
-                encoded.append(EncodedQuery(requester, query, text.digest if ids.is_whole else None, ids.ids))
+                asked.append((requester, query))
+                key = text.key if ids.is_whole else None
+                encoded.append(EncodedText(ids.ids, key, is_urgent=True, is_late=partial(is_late, requester)))
         self._answer.put(ready)
-        self._embed.put(encoded, urgent=True)
+        self._submit(encoded, partial(self._take_embedded, asked))
+
+    def _take_embedded(self, asked: Sequence[tuple[Requester, Query]], embedded: Sequence[Embedded]) -> None:
+        self._answer.put([_answerable(*asked[one.place], one) for one in embedded])
+
+
+def _answerable(requester: Requester, query: Query, embedded: Embedded) -> Answerable:
+    if isinstance(embedded.outcome, EmbeddingLate):
+        return late_query(requester, "the deadline has passed")
+    if isinstance(embedded.outcome, EmbeddingFailed):
+        return FailedQuery(requester, "bad_query", "text", embedded.outcome.reason)
+    return ReadyQuery(requester, query, embedded.outcome, embedded.started_s - requester.taken_s, embedded.ended_s - embedded.started_s)

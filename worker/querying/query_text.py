@@ -7,7 +7,7 @@ from typing import NamedTuple
 from consumers.text.mask import Masker
 from consumers.text.redact import Redactor
 from worker.embedding.loaded import LoadedModel
-from worker.embedding.model.space import Digester
+from worker.embedding.model.space import CacheKey, Digester
 from worker.embedding.model.vectors import TokenIds
 from worker.embedding.tokenizer import Tokenizer
 from worker.settings.settings import Settings
@@ -18,8 +18,8 @@ class QueryText(NamedTuple):
     """A redacted and masked query text."""
 
     masked: str
-    digest: str
-    """The cache key of its vector."""
+    key: CacheKey
+    """Of its vector."""
 
 
 class QueryIds(NamedTuple):

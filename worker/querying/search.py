@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from sinks.line import Line
+from sinks.row import Vector
 from sinks.sink import TemplateHit
 from worker.asking.question import Mode, Query
-from worker.embedding.model.vectors import Vector
 from worker.querying.dense import rank_by_meaning
 from worker.querying.hybrid import rank_by_both
 from worker.querying.lexical import lines_with_identifiers, rank_by_words, score_of

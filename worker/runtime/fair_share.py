@@ -10,7 +10,6 @@ Theory of operation
 3. A topic that begins to wait gets the turn of the entry taken last, or its own if that is later: it gains nothing by having been away, nor
    by coming and going. Once nothing waits at all, all turns begin again at nought.
 4. A topic that waits alone gets everything, and owes nothing for it later (rule 3).
-5. `undo` takes back what was taken since `mark`, as if it had never been: entries, turns, and the order among topics.
 
 Turns are whole numbers, so a worker that never idles for months loses no precision.
 
@@ -19,20 +18,13 @@ Not taken: deficit round robin, which does the same with a quantum to choose, an
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
 _SCALE = 1_000_000
 """What one unit of size moves the turn of a topic of weight 1. Weights of 0.01 to 100 are exact to 1 in 10,000."""
-
-
-class Mark(NamedTuple):
-    """Where a fair queue stood."""
-
-    now: int
-    turns: Mapping[str, int]
 
 
 class FairQueue(Generic[T]):
@@ -103,20 +95,6 @@ class FairQueue(Generic[T]):
             self._turns.clear()
             self._now = 0
         return entry
-
-    def mark(self) -> Mark:
-        """Remember where it stands, for `undo`."""
-        return Mark(self._now, dict(self._turns))
-
-    def undo(self, mark: Mark, taken: Iterable[T]) -> None:
-        """Put back everything that was taken since `mark`; what has come since stays behind it."""
-        for entry in reversed(list(taken)):
-            self._waiting.setdefault(self.topic_of(entry), deque()).appendleft(entry)
-            self._length += 1
-        self._now = mark.now
-        self._turns = {topic: max(mark.turns.get(topic, 0), mark.now) for topic in {**mark.turns, **self._waiting}}
-        self._order = [(self._turns[topic], topic) for topic in self._waiting]
-        heapq.heapify(self._order)
 
     def clear(self) -> None:
         """Drop everything."""

@@ -12,9 +12,10 @@ import pytest
 
 from tests.fakes.engine import FakeEngine
 from tests.model_fixture import CACHE
-from worker.cli.estimate import EstimateOptions, estimate_files
-from worker.cli.estimate_sizing import Rate
+from tests.worker.cli.conftest import RunHere
+from worker.cli.estimate import EstimateOptions, estimate_files, parse_rate
 from worker.cli.exits import CommandFailed
+from worker.estimate.estimate import Rate
 from worker.settings.settings import load_settings
 
 Estimate = Callable[..., dict[str, Any]]
@@ -24,7 +25,7 @@ MODE_KEYS = {
     "tokens_without_embedding_share", "tokens_per_entry_mean", "tokens_per_entry_p50", "tokens_per_entry_p99", "tokens_per_entry_max",
     "chunked_entries", "too_many_chunks_entries", "tokens", "tokens_to_embed", "needed_tokens_per_s", "engine_s", "engine_lines_per_s",
     "redis_bytes", "memory_bytes", "milvus_blocks", "milvus_block_bytes",
-    "milvus_bytes_per_line", "milvus_template_rows", "milvus_template_bytes",
+    "milvus_bytes_per_line", "milvus_template_bytes",
     "milvus_lite_disk_bytes",
 }  # fmt: skip
 
@@ -111,7 +112,7 @@ def test_the_keys_are_those_that_are_documented(estimate: Estimate, tmp_path: Pa
 
     assert set(facts) == {
         "files", "topic", "bytes", "basis", "lines", "entries", "sampled", "rate_lines_per_s", "mode", "template", "exact", "rests_on",
-        "engine", "worker", "per_gb", "fleet", "fleets", "group_ends_at_bytes_per_s", "sized_for", "assumptions",
+        "engine", "worker", "workers",
     }  # fmt: skip
     assert set(facts["template"]) == set(facts["exact"]) == MODE_KEYS
     assert set(facts["engine"]) == {"name", "tokens_per_s", "measured_tokens", "measured_s", "failed_batches"}
@@ -167,3 +168,42 @@ def test_the_engine_of_the_settings_is_tried_and_closed(tmp_path: Path) -> None:
     shortest_s, longest_s = tokens / (tokens_per_s + 0.05), tokens / (tokens_per_s - 0.05)
     assert shortest_s - 0.000_51 <= facts["template"]["engine_s"] <= longest_s + 0.000_51, "one digit of speed, three of seconds"
     assert threading.active_count() == threads
+
+
+@pytest.mark.parametrize(
+    ("text", "rate", "lines_per_s"),
+    [
+        ("5000", Rate(5_000.0, "lines"), 5_000.0),
+        ("0.5", Rate(0.5, "lines"), 0.5),
+        ("50MB/s", Rate(5e7, "bytes"), 2.5e6),
+        ("1.5 gb/s", Rate(1.5e9, "bytes"), 7.5e7),
+        ("800kB/s", Rate(8e5, "bytes"), 4e4),
+        ("12B/s", Rate(12.0, "bytes"), 0.6),
+        ("2TB/s", Rate(2e12, "bytes"), 1e11),
+    ],
+)
+def test_a_rate_is_lines_or_bytes_and_becomes_lines_by_the_mean_line(text: str, rate: Rate, lines_per_s: float) -> None:
+    assert parse_rate(text) == rate
+    assert rate.lines_per_s(20.0) == lines_per_s
+    assert rate.lines_per_s(0.0) == (rate.per_s if rate.unit == "lines" else 0.0)
+
+
+@pytest.mark.parametrize("text", ["5 furlongs", "", "0", "0MB/s", "-3", "nan", "inf", "50MB", "50 M/s", "1e9", "MB/s"])
+def test_what_is_no_rate_is_refused(text: str) -> None:
+    with pytest.raises(CommandFailed, match="lines a second like 5000, or bytes a second like 50MB/s") as failed:
+        parse_rate(text)
+
+    assert failed.value.exit_code == 2
+
+
+def test_the_command_prints_json_or_a_screen_with_the_workers_of_the_rate(run_here: RunHere, tmp_path: Path) -> None:
+    log = str(written(tmp_path / "app.log", 1_000))
+
+    ended = run_here("estimate", log, "--rate", "2MB/s", "--json")
+    facts, shown = json.loads(ended.out), run_here("estimate", log, "--rate", "2MB/s").out
+
+    per_line = facts["worker"]["us_per_line"] + 1.6
+    assert facts["workers"] == pytest.approx(facts["rate_lines_per_s"] * per_line / 1e6 / 0.5, abs=1.0)
+    assert facts["worker"]["measured_lines"] >= 3_000
+    assert "lines/s of known templates, each half busy: " in shown
+    assert max(map(len, shown.splitlines())) <= 80

@@ -22,16 +22,16 @@ def tokens(batch: list[Text]) -> list[int]:
     return [len(text.ids) for text in batch]
 
 
-def new_batcher(*, fitting: int = 100) -> Batcher[Text, Text]:
+def new_batcher(*, fitting: int = 100) -> Batcher[Text]:
     """Return a batcher that has learned that `fitting` of 100 tokens take the target of one second."""
-    batcher: Batcher[Text, Text] = Batcher(budget_tokens=100, log_floor_tokens=10, target_s=1.0)
+    batcher: Batcher[Text] = Batcher(budget_tokens=100, log_floor_tokens=10, target_s=1.0)
     while batcher.capped_tokens > fitting:
         batcher.observe(100, 100 / fitting)
     assert batcher.capped_tokens == fitting
     return batcher
 
 
-def next_tokens(batcher: Batcher[Text, Text]) -> tuple[list[int], list[int]]:
+def next_tokens(batcher: Batcher[Text]) -> tuple[list[int], list[int]]:
     """Return the tokens of the next batch's queries and logs."""
     batch = batcher.next_batch()
     return tokens(batch.queries), tokens(batch.logs)
@@ -40,7 +40,7 @@ def next_tokens(batcher: Batcher[Text, Text]) -> tuple[list[int], list[int]]:
 @pytest.mark.parametrize("floor", [0, -1, 101])
 def test_an_impossible_floor_is_refused(floor: int) -> None:
     with pytest.raises(ValueError, match="floor"):
-        Batcher[Text, Text](budget_tokens=100, log_floor_tokens=floor)
+        Batcher[Text](budget_tokens=100, log_floor_tokens=floor)
 
 
 def test_while_queries_arrive_log_batches_are_capped_for_ten_seconds_of_work() -> None:
@@ -67,22 +67,9 @@ def test_a_query_too_long_for_the_room_beside_the_floor_is_passed_over_once() ->
     assert taken == [([], [5, 5]), ([95], [5]), ([], [5] * 3), ([100], []), ([5], [5] * 4)]
 
 
-def test_a_batch_that_was_put_back_comes_again() -> None:
-    batcher = new_batcher()
-    batcher.add_logs(texts(*[10] * 30))
-    batcher.add_queries(texts(30, 30))
-    first = batcher.next_batch()
-    assert (len(batcher), batcher.waiting_log_tokens) == (29, 290)
-    batcher.put_back(first)
-    assert (len(batcher), batcher.waiting_log_tokens) == (32, 300)
-    assert batcher.next_batch() == first
-
-
 def test_logs_of_several_topics_share_a_batch_by_weight_and_a_flood_of_one_holds_no_other_back() -> None:
     weights = {"quiet": 1.0, "flood": 1.0, "heavy": 2.0}
-    batcher: Batcher[Text, Text] = Batcher(
-        budget_tokens=100, log_floor_tokens=10, topic_of=lambda text: text.name, weight_of=weights.__getitem__
-    )
+    batcher: Batcher[Text] = Batcher(budget_tokens=100, log_floor_tokens=10, topic_of=lambda text: text.name, weight_of=weights.__getitem__)
     for name, count in (("flood", 100), ("heavy", 100), ("quiet", 1)):
         batcher.add_logs(Text(name, np.zeros(5, dtype=np.int32)) for _ in range(count))
     first = [text.name for text in batcher.next_batch().logs]

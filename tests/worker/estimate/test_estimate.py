@@ -14,6 +14,7 @@ from worker.estimate.estimate import (
     estimate_mode,
     quantile,
     redis_bytes,
+    workers_for,
 )
 from worker.estimate.sample_tally import ModeTally
 
@@ -68,7 +69,7 @@ def test_what_was_read_whole_is_counted_and_not_predicted() -> None:
     assert estimate.entries_without_embedding_share == 0.9
     assert (estimate.tokens, estimate.tokens_to_embed) == (20_000, 3_000)
     assert estimate.tokens_without_embedding_share == 0.85
-    assert (estimate.milvus_blocks, estimate.milvus_template_rows) == (1, 100)
+    assert (estimate.milvus_blocks, estimate.milvus_block_bytes) == (1, 40_000)
 
 
 def test_rates_and_seconds_follow_from_the_tokens_of_the_templates() -> None:
@@ -141,3 +142,8 @@ def test_quantiles_are_values_that_occur() -> None:
 
     assert [quantile(counted, share) for share in (0.0, 0.5, 0.98, 0.99, 0.991, 1.0)] == [10, 10, 10, 50, 400, 400]
     assert quantile(Counter(), 0.5) is None
+
+
+def test_workers_are_half_busy_and_poll_too() -> None:
+    assert [workers_for(rate, 8.4) for rate in (1.0, 50_000.0, 50_001.0, 1e6)] == [1, 1, 2, 20]
+    assert workers_for(1e6, None) is None

@@ -8,9 +8,8 @@ from consumers.decode.rules import DecodeRules
 from consumers.record import Record
 from consumers.rejection import RejectedPiece, Rejection
 from sinks.sink import SinkRejected
-from worker.embedding.embed import rejected_text
 from worker.embedding.model.vectors import EmbeddingFailed
-from worker.indexing.dead_letter_reasons import REJECTION_KINDS, TOO_MANY_CHUNKS, letter_of, refused_by_sink
+from worker.indexing.dead_letter_reasons import REJECTION_KINDS, TOO_MANY_CHUNKS, letter_of, refused_by_sink, rejected_by_engine
 
 RECORD = Record("logs", 0, 7, "e1", 0, None, b"x", ())
 
@@ -33,7 +32,7 @@ def rejected(decoder: Decoder, value: bytes) -> Rejection:
             "too_many_entries: more than 5 entries in one record",
         ),
         (TOO_MANY_CHUNKS, "chunk", "too_many_chunks", "too_many_chunks"),
-        (rejected_text(EmbeddingFailed("the engine fails: 7")), "embed", "rejected", "the engine fails: 7"),
+        (rejected_by_engine(EmbeddingFailed("the engine fails: 7")), "embed", "rejected", "the engine fails: 7"),
         (refused_by_sink(SinkRejected("too long: 70000")), "store", "refused", "refused by the sink: too long: 70000"),
     ],
     ids=["undecodable", "too large", "too many entries", "too many chunks", "failed text", "refused row"],

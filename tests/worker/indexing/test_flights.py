@@ -12,12 +12,12 @@ from sinks.row import template_id
 from tests.consumers.records import record, rejection
 from tests.worker.indexing.line_batches import LOGS, LineBatches, numbers_of
 from tests.worker.letters import Letters
-from worker.indexing.flights import Completed, Flights
+from worker.indexing.flights import Completed, Flights, Joined
 from worker.indexing.parked import Parked
-from worker.messages import LineBatch, Source
+from worker.messages import LineBatch, NewTemplate, Source
 
 OTHER = Partition("other", 0)
-A, B, C = ((template_id(text), text) for text in "abc")
+A, B, C = (NewTemplate(template_id(text), text, "logs") for text in "abc")
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_a_template_is_known_no_longer_than_it_may_be(batches: LineBatches) -> N
     now_s = 160.1
     assert flights.are_new(["a"]).all()
     assert flights.sample_known(1) == []
-    assert flights.join([batches("aa")]) == ([], [A], [], ["logs"])
+    assert flights.join([batches("aa")]) == Joined([], [A], [])
     assert numbers_of(*flights.land([landing("a", source="memory")])) == [2, 3]
     assert len(flights.join([batches("a")]).known) == 1
 

@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pytest
 
+from sinks.row import TemplateId
 from worker.indexing.hyperloglog import HyperLogLog
 from worker.indexing.known_templates import halves_of
 
@@ -13,7 +14,7 @@ from worker.indexing.known_templates import halves_of
 def test_digests_are_counted_to_a_few_per_cent_however_often_they_come(number: int) -> None:
     distinct = HyperLogLog()
     randoms = random.Random(number)
-    digests = [randoms.randbytes(16).hex() for _ in range(number)]
+    digests = [TemplateId(randoms.randbytes(16).hex()) for _ in range(number)]
     distinct.add_digests(halves_of(digests))
     distinct.add_digests(halves_of(digests[: number // 2]))
     assert abs(int(distinct) - number) <= 0.04 * number  # five standard errors
@@ -32,7 +33,7 @@ def test_many_counts_are_right_on_average(number: int) -> None:
 
 def test_two_counts_together_count_what_both_have_once() -> None:
     randoms = random.Random(1_000)
-    digests = [randoms.randbytes(16).hex() for _ in range(1_000)]
+    digests = [TemplateId(randoms.randbytes(16).hex()) for _ in range(1_000)]
     left, right = HyperLogLog(), HyperLogLog()
     left.add_digests(halves_of(digests[:600]))
     right.add_digests(halves_of(digests[400:]))

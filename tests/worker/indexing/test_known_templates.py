@@ -2,12 +2,13 @@
 
 import pytest
 
+from sinks.row import TemplateId
 from worker.indexing.known_templates import KnownTemplates, halves_of
 
-A, B = "a" * 32, "b" * 32
+A, B = TemplateId("a" * 32), TemplateId("b" * 32)
 
 
-def found(known: KnownTemplates, *templates: str, now_s: float = 0.0) -> list[int]:
+def found(known: KnownTemplates, *templates: TemplateId, now_s: float = 0.0) -> list[int]:
     tokens: list[int] = known.find_tokens(templates, halves_of(templates), now_s).tolist()
     return tokens
 
@@ -26,7 +27,7 @@ def test_a_template_is_forgotten_after_its_time_and_may_be_added_anew(most: int)
 @pytest.mark.parametrize("most", [1, 2, 9, 30])
 def test_they_are_bounded_and_the_oldest_go_first(most: int) -> None:
     known = KnownTemplates(most=most)
-    templates = [f"{number:016x}{0:016x}" for number in range(100)]
+    templates = [TemplateId(f"{number:016x}{0:016x}") for number in range(100)]
     for template in templates:
         known.add_template(template, 1, 0.0)
     there = [template for template, tokens in zip(templates, found(known, *templates), strict=True) if tokens >= 0]
@@ -36,5 +37,5 @@ def test_they_are_bounded_and_the_oldest_go_first(most: int) -> None:
 
 
 def test_numbers_of_an_id_are_its_halves() -> None:
-    assert halves_of(["0" * 15 + "1" + "f" * 16, "8" + "0" * 31]).tolist() == [[1, 2**64 - 1], [2**63, 0]]
+    assert halves_of([TemplateId("0" * 15 + "1" + "f" * 16), TemplateId("8" + "0" * 31)]).tolist() == [[1, 2**64 - 1], [2**63, 0]]
     assert halves_of([]).shape == (0, 2)

@@ -30,7 +30,7 @@ def test_what_is_redacted_is_neither_embedded_nor_stored_nor_asked(new_chain: Ne
     assert not any("person" in text for text in (*stored, *(row.text for row in chain.sink.templates.values())))
     assert chain.redactor.counts["email"] == 2
     chain.ask({"text": "mail from c.person@example.org bounced", "k": 1, "mode": "dense"})
-    assert len(chain.embed_lane) == 0, "the same text, so the same vector"
+    assert len(chain.embedder) == 0, "the same text, so the same vector"
     assert chain.answer()[0]["hits"][0]["score"] == 1.0
 
 

@@ -13,7 +13,7 @@ from tests.worker.chain import Chain
 from tests.worker.chain_values import LOGS, record
 from tests.worker.conftest import NewChain
 from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
-from worker.messages import EmbeddedTemplate, EncodedTemplate
+from worker.messages import EmbeddedTemplate
 from worker.runtime.limits import LimitReached
 
 LONG = varied("database", 2_000)
@@ -36,18 +36,15 @@ def admit(chain: Chain, partition: Partition, *values: bytes | str | None, first
 
 def taken(chain: Chain) -> tuple[int, int]:
     """How many templates wait for the engine, and how many lines and templates for the sink."""
-    return len(chain.embed_lane), len(chain.store_lane)
+    return len(chain.embedder), len(chain.store_lane)
 
 
 def test_a_new_line_goes_to_the_engine_as_token_ids(chain: Chain) -> None:
     chain.feed("disk full on 10.0.0.1\n")
-    encoded = chain.embed_lane.take(10)
-    assert encoded is not None
-    assert len(encoded) == 1
-    assert isinstance(encoded[0], EncodedTemplate)
-    assert encoded[0].text == "disk full on"
-    assert encoded[0].ids.tolist() == chain.words.encode(["disk full on"]).text(0).tolist()
-    assert taken(chain) == (0, 0)
+    (encoded,) = chain.waiting_texts()
+    assert encoded.ids.tolist() == chain.words.encode(["disk full on"]).text(0).tolist()
+    assert (encoded.key, encoded.topic, encoded.is_urgent) == (chain.key("disk full on"), "logs", False)
+    assert taken(chain) == (1, 0)
 
 
 def test_a_known_template_goes_past_the_engine(chain: Chain) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from consumers.assignment import Claim
 from tests.worker.chain import Chain
 from tests.worker.conftest import NewChain
+from worker.embedding.embedder import Done, EncodedText
 from worker.embedding.tokenizer import Tokenizer
-from worker.indexing.prepare import Outlets
 from worker.indexing.record_groups import GROUP_RECORDS
-from worker.messages import EncodedTemplate, StoreItem
+from worker.messages import StoreItem
 
 WAIT_S = 20.0
 TINY = json.dumps([{"msg": "a"}] * 10_000)
@@ -23,7 +23,7 @@ def letters(number: int) -> str:
 
 def taken(chain: Chain) -> tuple[int, int]:
     """How many templates wait for the engine, and how many lines and templates for the sink."""
-    return len(chain.embed_lane), len(chain.store_lane)
+    return len(chain.embedder), len(chain.store_lane)
 
 
 def hold_decoded(chain: Chain, decoded_bytes: int) -> Claim:
@@ -49,7 +49,7 @@ class Hasty:
 
 def test_a_line_may_be_stored_before_prepare_has_returned(chain: Chain) -> None:
     chain.feed("first of its template 1", "disk 1 full")
-    chain.prepare._outlets = Outlets(embed=chain.embed_lane, store=Hasty(chain))  # noqa: SLF001 - the lanes are the chain's
+    chain.prepare._store = chain.new_templates._store = Hasty(chain)  # noqa: SLF001 - the lane is the test's
     chain.feed("first of its template 2", "disk 2 full", "network down")
     assert chain.stored() == [(0, "first of its template 1"), (1, "disk 1 full"), (2, "first of its template 2"), (3, "disk 2 full")]
     chain.feed("disk 3 full", "")
@@ -67,15 +67,14 @@ class Slices:
         self.tokenized: list[int] = []
         self._tokenizer = tokenizer
 
-    def put(self, entries: Sequence[EncodedTemplate], *, urgent: bool = False) -> None:
-        assert not urgent
-        self.sizes.append(len(entries))
+    def submit(self, texts: Sequence[EncodedText], done: Done) -> None:  # noqa: ARG002 - as the embedder has it
+        self.sizes.append(len(texts))
         self.tokenized.append(self._tokenizer.texts)
 
 
 def test_the_engine_gets_the_first_of_many_templates_before_the_next_are_tokenized(chain: Chain) -> None:
     slices = Slices(chain.words)
-    chain.prepare._outlets = Outlets(embed=slices, store=chain.store_lane)  # noqa: SLF001 - the lane is the test's
+    chain.new_templates._submit = slices.submit  # noqa: SLF001 - the engine is the test's
     before = chain.words.texts
     chain.feed(*(f"disk {letters(n)} full" for n in range(1_000)))
     assert slices.sizes == [128, 256, 512, 104]
@@ -90,7 +89,7 @@ def test_decoded_bytes_downstream_are_bounded_by_the_cap(new_chain: NewChain) ->
     more = chain.admit("c" * 900)
     thread = threading.Thread(target=chain.prepare.step, args=(more,), daemon=True)
     thread.start()
-    assert len(chain.embed_lane) == 2
+    assert len(chain.embedder) == 2
     chain.embed()
     chain.store()
     thread.join(WAIT_S)

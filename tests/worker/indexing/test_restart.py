@@ -22,7 +22,7 @@ def restarted(before: Chain, new_chain: NewChain, **switches: object) -> Chain:
 
 def waiting(chain: Chain) -> tuple[int, int]:
     """How many texts wait for the engine, and how many entries for the sink."""
-    return len(chain.embed_lane), len(chain.store_lane)
+    return len(chain.embedder), len(chain.store_lane)
 
 
 def test_lines_that_are_stored_are_settled_at_once_and_the_rest_is_written(chain: Chain, new_chain: NewChain) -> None:

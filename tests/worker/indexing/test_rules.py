@@ -193,7 +193,7 @@ def test_a_replay_leaves_sampled_lines_as_they_are_and_those_with_texts_too(new_
     chain.run()
     again = restarted(chain, new_chain, sample=[SampleTable(name="none", above_per_s=0, keep=1_000_000)])
     again.feed(*(f"disk {n} full" for n in range(5)))
-    assert (len(again.embed_lane), len(again.store_lane)) == (0, 0)
+    assert (len(again.embedder), len(again.store_lane)) == (0, 0)
     assert again.committable() == 5
     other = restarted(chain, new_chain)
     other.feed("disk 0 full", "disk 1 full", "login 2 lost", "disk 3 full")

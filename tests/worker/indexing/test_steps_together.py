@@ -84,7 +84,7 @@ class Steps(RuleBasedStateMachine):
 
     @rule()
     def compute(self) -> None:
-        self.chain.compute_step.turn(wait=False)
+        self.chain.embedder.compute_batch(wait=False)
 
     @precondition(lambda self: len(self.chain.store_lane) > 0)
     @rule(most=st.integers(1, 6))

@@ -8,7 +8,7 @@ import pytest
 
 from sinks.milvus.settings import MilvusSettings, VectorSpace
 from sinks.reading.reader import BlockReader
-from sinks.row import TemplateRow, template_id
+from sinks.row import TemplateRow, Vector, template_id
 from sinks.sink import Sink
 from tests.sinks.settings import strong_sink
 from tests.worker.embedding.model.tiny import Tiny, make_folder
@@ -19,7 +19,7 @@ from worker.embedding.engine.llama import LlamaEngine
 from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.model.golden import load_golden
 from worker.embedding.model.prepared import prepare_model
-from worker.embedding.model.vectors import Vector, Vectors
+from worker.embedding.model.vectors import Vectors
 from worker.querying.dense import MOST_TEMPLATES
 from worker.querying.ranking import Index
 from worker.querying.search import PreparedQuery, search

@@ -9,19 +9,14 @@ from tests.worker.asking.test_question import BAD
 from tests.worker.chain import QUERIES, REPLIES, Chain
 from worker.asking.refusals import QueryReply
 from worker.asking.requests import CORRELATION_HEADER, REPLY_TOPIC_HEADER, QueryRequest, Requester
-from worker.messages import EncodedQuery, KafkaRequest, ReadyQuery
-
-
-def encoded(chain: Chain) -> list[EncodedQuery]:
-    return [one for one in chain.embed_lane.take(100, wait=False) or () if isinstance(one, EncodedQuery)]
+from worker.messages import KafkaRequest, ReadyQuery
 
 
 def test_a_query_is_masked_like_a_line_and_goes_to_the_engine_as_token_ids(chain: Chain) -> None:
     chain.ask({"text": "disk full on 10.0.0.1"})
-    (query,) = waiting = encoded(chain)
-    chain.embed_lane.put(waiting, urgent=True)
+    (query,) = chain.waiting_texts()
     assert query.ids.tolist() == chain.words.encode(["disk full on"]).text(0).tolist()
-    assert query.digest == chain.key("disk full on")
+    assert (query.key, query.is_urgent) == (chain.key("disk full on"), True)
     chain.embed()
     chain.answer()
     assert [(reply.topic, reply.correlation_id) for reply in chain.replies] == [(REPLIES, b"c1")]
@@ -35,7 +30,7 @@ def test_a_bad_query_is_answered_with_an_error_that_names_the_field(chain: Chain
     assert chain.replies[0].correlation_id == b"c1"
     assert len(chain.replies[0].value) < 1000
     assert chain.query_ledger.committable() == {QUERIES: 1}
-    assert len(chain.embed_lane) == 0
+    assert len(chain.embedder) == 0
 
 
 @pytest.mark.parametrize("reply_topic", [None, "", "somebody.elses", REPLIES + "2", "\udcff"])
@@ -47,7 +42,7 @@ def test_a_query_for_another_reply_topic_is_counted_and_settled_but_not_answered
     assert chain.prepare_queries.tally.unanswerable == 1
     assert chain.query_ledger.tally["dropped:unanswerable"] == 1
     assert chain.query_ledger.committable() == {QUERIES: 1}
-    assert (len(chain.embed_lane), len(chain.answer_lane), chain.answer()) == (0, 0, [])
+    assert (len(chain.embedder), len(chain.answer_lane), chain.answer()) == (0, 0, [])
     assert ["no reply topic that is on the list" in line for line in chain.said] == [True]
 
 
@@ -59,7 +54,7 @@ def test_a_query_without_a_correlation_id_is_answered_without_one(chain: Chain) 
 
 def test_a_query_that_comes_past_its_deadline_is_answered_expired_and_not_computed(chain: Chain) -> None:
     chain.ask({"text": "disk full", "deadline_ms": 1000})  # a chain's records were sent a second ago
-    assert len(chain.embed_lane) == 0
+    assert len(chain.embedder) == 0
     assert chain.answer()[0]["error"] == {
         "code": "expired",
         "field": "deadline_ms",
@@ -67,14 +62,14 @@ def test_a_query_that_comes_past_its_deadline_is_answered_expired_and_not_comput
     }
     assert chain.query_ledger.open_records == 0
     chain.ask({"text": "disk full", "deadline_ms": 1001})
-    assert len(chain.embed_lane) == 1
+    assert len(chain.embedder) == 1
 
 
 def test_a_query_takes_its_vector_from_the_cache_past_the_engine(chain: Chain) -> None:
     vector = np.eye(384, dtype=np.float32)[5]
     chain.cache.put_many({chain.key("disk full"): vector})
     chain.ask({"text": "disk full 7"})
-    assert len(chain.embed_lane) == 0
+    assert len(chain.embedder) == 0
     answerable = chain.answer_lane.take(10)
     assert answerable is not None
     assert isinstance(answerable[0], ReadyQuery)
@@ -84,13 +79,12 @@ def test_a_query_takes_its_vector_from_the_cache_past_the_engine(chain: Chain) -
 
 def test_a_query_equal_to_a_line_in_flight_does_not_wait_for_it(chain: Chain) -> None:
     chain.feed("disk full")
-    waiting = chain.embed_lane.take(10)
-    assert waiting is not None
+    flight = chain.embedder.batcher.next_batch()
     chain.ask({"text": "disk full"})
     chain.embed()
     assert "hits" in chain.answer()[0]
     assert chain.committable() is None
-    chain.embed_lane.put(waiting)
+    chain.embedder.batcher.add_logs(flight.logs)
     chain.run()
     assert chain.stored() == [(0, "disk full")]
 
@@ -108,21 +102,13 @@ def test_a_query_never_begins_a_flight_and_never_becomes_a_template(chain: Chain
     assert list(chain.sink.templates) == [chain.template("disk full")]
 
 
-def test_a_query_overtakes_lines_in_the_embed_lane(chain: Chain) -> None:
-    chain.feed("disk full", "network down")
-    chain.ask({"text": "what is slow"})
-    waiting = chain.embed_lane.take(1)
-    assert waiting is not None
-    assert isinstance(waiting[0], EncodedQuery)
-
-
 LONG = " ".join(f"disk {first}{second}ly" for first in "abcdefghijklmnopqrstuvwxyz" for second in "aeiouy")
 """Longer than the model reads; masks take repetitions out, so it has none."""
 
 
 def test_a_query_longer_than_the_model_reads_is_cut_and_closed(chain: Chain) -> None:
     chain.ask({"text": LONG})
-    (query,) = encoded(chain)
+    (query,) = chain.waiting_texts()
     assert chain.mask(LONG) == LONG
     whole = chain.words.encode([LONG]).text(0)
     assert len(query.ids) == 256
@@ -143,7 +129,7 @@ def test_queries_of_a_dead_generation_are_dropped(chain: Chain) -> None:
     claim = chain.admit_query(b'{"text": "a"}', ((REPLY_TOPIC_HEADER, REPLIES.encode()),))
     chain.query_ledger.revoke([QUERIES])
     chain.prepare_queries.step([KafkaRequest(claim, chain.now_s)])
-    assert (chain.prepare_queries.tally.received, len(chain.embed_lane), len(chain.answer_lane)) == (0, 0, 0)
+    assert (chain.prepare_queries.tally.received, len(chain.embedder), len(chain.answer_lane)) == (0, 0, 0)
     assert chain.query_ledger.open_bytes == 0
 
 
@@ -182,7 +168,7 @@ def test_a_search_by_words_needs_no_vector(chain: Chain, *, has_bm25: bool) -> N
     chain.feed("disk full", "network down")
     chain.run()
     chain.ask({"text": "network", "mode": "words"})
-    assert len(chain.embed_lane) == 0
+    assert len(chain.embedder) == 0
     reply = chain.answer()[0]
     assert ([hit["text"] for hit in reply["hits"]], reply["mode"]) == (["network down"], "words")
 
@@ -191,12 +177,12 @@ def test_a_text_of_identifiers_alone_is_looked_for_by_words_unless_asked_otherwi
     chain.feed("disk full on 10.0.0.1", "disk full on 10.0.0.2", "disk full on 10.0.0.1", "network down")
     chain.run()
     chain.ask({"text": "10.0.0.1"})
-    assert len(chain.embed_lane) == 0
+    assert len(chain.embedder) == 0
     reply = chain.answer()[-1]
     assert {hit["offset"] for hit in reply["hits"]} == {0, 2}, "all lines that have it"
     assert reply["mode"] == "words"
     chain.ask({"text": "10.0.0.1", "mode": "dense"})
-    assert len(chain.embed_lane) == 1
+    assert len(chain.embedder) == 1
     chain.ask({"text": "10.0.0.1", "per_template": 1})
     assert len(chain.answer()[-1]["hits"]) == 1
 
@@ -231,6 +217,6 @@ def test_the_queries_of_a_list_each_go_their_own_way(chain: Chain) -> None:
     claims = [chain.query(text) for text in ("disk full 7", "network down", "login failed")]
     bad = chain.query("login", k=0)
     chain.prepare_queries.step([KafkaRequest(one, chain.now_s) for one in (claims[0], bad, *claims[1:])])
-    assert [query.query.text for query in encoded(chain)] == ["network down", "login failed"]
+    assert [query.key for query in chain.waiting_texts()] == [chain.key(text) for text in ("network down", "login failed")]
     answerable = chain.answer_lane.take(10) or []
     assert [type(one).__name__ for one in answerable] == ["FailedQuery", "ReadyQuery"]

@@ -128,23 +128,3 @@ def test_over_any_stretch_in_which_two_wait_their_shares_differ_by_one_entry_of_
             least, most = min(least, lead), max(most, lead)
             assert most - least <= 2 * bound
             assert abs(lead) <= bound
-
-
-@given(steps, st.integers(0, 20), st.lists(st.tuples(topics, sizes), max_size=10))
-def test_what_was_taken_can_be_put_back_as_if_it_had_never_been(
-    plan: list[tuple[str, int] | None], most: int, later: list[tuple[str, int]]
-) -> None:
-    queue, untouched = new_queue(), new_queue()
-    for number, step in enumerate(plan):
-        if step is not None:
-            queue.append(Entry(*step, number))
-            untouched.append(Entry(*step, number))
-        elif queue:
-            assert queue.popleft() == untouched.popleft()
-    mark = queue.mark()
-    taken = [queue.popleft() for _ in range(min(most, len(queue)))]
-    come = [Entry(*step, 1000 + number) for number, step in enumerate(later)]
-    queue.extend(come)
-    queue.undo(mark, taken)
-    untouched.extend(come)
-    assert drain(queue) == drain(untouched)

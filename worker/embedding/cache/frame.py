@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.embedding.model.vectors import Vector
+from sinks.row import Vector
 
 _MAGIC = b"VT"
 _VERSION = 2

@@ -6,9 +6,9 @@ embedding takes.
 
 from collections.abc import Callable, Collection
 
+from sinks.row import Vector
 from sinks.sink import SinkBusy
 from worker.embedding.cache.breaker import LONGEST_WAIT_S, Breaker
-from worker.embedding.model.vectors import Vector
 
 
 class IndexLevel:

@@ -7,9 +7,10 @@ found in a lower level is copied to the upper ones. After a restart the index al
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from sinks.row import TemplateId, Vector
 from worker.embedding.cache.tally import CacheTally
 from worker.embedding.cache.vector_cache import VectorCache
-from worker.embedding.model.vectors import Vector
+from worker.embedding.model.space import CacheKey
 from worker.messages import Source
 
 
@@ -45,7 +46,7 @@ class Levels:
         self.tallies = {level: CacheTally() for level in ("memory", "redis", "index")}
         """Hits and misses, by level."""
 
-    def find(self, keys: Mapping[str, str]) -> dict[str, CachedVector]:
+    def find(self, keys: Mapping[TemplateId, CacheKey]) -> dict[TemplateId, CachedVector]:
         """Return by template the vectors that any level has; `keys` holds the cache key of each template."""
         cached = self._cached(set(keys.values()))
         found = {template: cached[key] for template, key in keys.items() if key in cached}
@@ -53,8 +54,8 @@ class Levels:
         if missing:
             stored = self._index(missing)
             self.tallies["index"].add(hits=len(stored), misses=len(missing) - len(stored))
-            self.put_many({keys[template]: vector for template, vector in stored.items()})
-            found.update((template, CachedVector(vector, "index")) for template, vector in stored.items())
+            self.put_many({keys[template]: stored[template] for template in missing if template in stored})
+            found.update((template, CachedVector(stored[template], "index")) for template in missing if template in stored)
         self._fail_point("cache_read")
         return found
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 
 from theine_core import TlfuCore
 
-from worker.embedding.model.vectors import Vector
+from sinks.row import Vector
 
 ENTRY_BYTES = 640
 """Measured size of an entry without the vector's components: key, array object, two dictionary entries, the policy's own."""

@@ -6,7 +6,7 @@ A cache only saves embedding, it never suppresses a row. Prepare reads the level
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from worker.embedding.model.vectors import Vector
+from sinks.row import Vector
 
 
 class VectorCache(Protocol):

@@ -8,6 +8,10 @@ on the space (`sinks.row.template_id`): it names the kind of line, a cache key n
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NewType
+
+CacheKey = NewType("CacheKey", str)
+"""32 hex digits; see `Digester`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +57,13 @@ class Digester:
         self._prefix = prefix
         self._begun = _hash([space.id.encode("ascii")], digest_bytes=16)
 
-    def digest(self, masked: str) -> str:
+    def digest(self, masked: str) -> CacheKey:
         """Return the cache key of one masked text: what memory and Redis hold its vector under."""
         text = (self._prefix + masked).encode("utf-8")
         hasher = self._begun.copy()
         hasher.update(len(text).to_bytes(8, "little"))
         hasher.update(text)
-        return hasher.hexdigest()
+        return CacheKey(hasher.hexdigest())
 
 
 def _hash(parts: Iterable[bytes], *, digest_bytes: int) -> "hashlib.blake2b":

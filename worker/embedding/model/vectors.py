@@ -5,14 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sinks.row import Vector
+
 TokenIds = NDArray[np.int32]
 """int32[n]: one text's token ids, special tokens included."""
 
 Vectors = NDArray[np.float32]
 """float32[n, dim]: one row per text, in the order of the texts."""
-
-Vector = NDArray[np.float32]
-"""float32[dim], of length 1: engines scale every vector, whatever the model."""
 
 
 @dataclass(frozen=True, slots=True)

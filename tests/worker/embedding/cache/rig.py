@@ -6,12 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from sinks.row import Vector
 from tests.worker.running import wait_until
 from worker.embedding.cache.breaker import LONGEST_WAIT_S
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.cache.redis_writer import QUEUE_BYTES
 from worker.embedding.model.space import EmbeddingSpace
-from worker.embedding.model.vectors import Vector
 from worker.settings.tables import RedisTable
 
 DIM = 384

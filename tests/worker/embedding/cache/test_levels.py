@@ -9,11 +9,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sinks.row import TemplateId, Vector
 from sinks.sink import SinkBusy
 from worker.embedding.cache.breaker import FAILURES, LONGEST_WAIT_S
 from worker.embedding.cache.index_level import IndexLevel
 from worker.embedding.cache.levels import Levels
-from worker.embedding.model.vectors import Vector
+from worker.embedding.model.space import CacheKey
 
 NAMES = st.sets(st.sampled_from("abcde"))
 
@@ -55,7 +56,7 @@ def test_each_template_is_found_in_the_first_level_that_has_it_and_kept_in_those
     assert set(levels.get_many(map(key, asked))) == {*map(key, from_memory | from_redis)}
     assert index.asked == []
     memory.vectors = {key(name): np.ones(1, np.float32) for name in in_memory}
-    found = levels.find({name: key(name) for name in asked})
+    found = levels.find({TemplateId(name): CacheKey(key(name)) for name in asked})
     wanted = (
         dict.fromkeys(from_memory, ("memory", 1.0)) | dict.fromkeys(from_redis, ("redis", 2.0)) | dict.fromkeys(from_index, ("index", 3.0))
     )
@@ -69,7 +70,7 @@ def test_each_template_is_found_in_the_first_level_that_has_it_and_kept_in_those
 
 def test_hits_and_misses_are_counted_by_level() -> None:
     levels = Levels(memory=DictCache([key("a")], 1.0), redis=DictCache([key("b")], 1.0), index=DictCache("c", 1.0).get_many)
-    levels.find({name: key(name) for name in "abcd"})
+    levels.find({TemplateId(name): CacheKey(key(name)) for name in "abcd"})
     levels.get_many([key("a"), key("d")])
     counted = {level: (tally.hits, tally.misses) for level, tally in levels.tallies.items()}
     assert counted == {"memory": (2, 4), "redis": (1, 3), "index": (1, 1)}
@@ -78,7 +79,7 @@ def test_hits_and_misses_are_counted_by_level() -> None:
 def test_fail_points_are_passed_only_when_there_is_something_to_write() -> None:
     passed: list[str] = []
     levels = Levels(memory=DictCache([], 1.0), redis=None, index=DictCache([], 1.0).get_many, fail_point=passed.append)
-    levels.find({"a": key("a")})
+    levels.find({TemplateId("a"): CacheKey(key("a"))})
     assert passed == ["cache_read"]
     levels.put_many({key("a"): np.ones(1, np.float32)})
     assert passed == ["cache_read", "cache_written"]

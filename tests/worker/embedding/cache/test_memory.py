@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from cachetools import LRUCache
 
+from sinks.row import Vector
 from worker.embedding.cache.memory import ENTRY_BYTES, MemoryCache
-from worker.embedding.model.vectors import Vector
 
 DIM = 4
 ONE_BYTES = 4 * DIM + ENTRY_BYTES

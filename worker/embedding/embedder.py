@@ -1,0 +1,288 @@
+"""The one way to a vector: texts are submitted with what is to be done once they are embedded.
+
+Theory of operation
+1. `submit` queues texts in the batcher and returns at once. Nothing here bounds how many wait: each text belongs to a record or a request
+   that is counted already (the ledgers' cap, the server's open requests).
+2. The engine's thread *pulls*: when it is free it takes the batcher's next batch, drops the texts for which it is too late, and computes
+   the rest. There is no batch that stands ready, so a query is in the very next one.
+3. The embed thread puts the vectors into the cache and calls `done`, while the engine computes the next batch. So `done` may wait (for the
+   sink, say) without holding up the engine, and never runs beside another `done`.
+4. `close` ends both threads when every text is computed and every `done` has returned; `abandon` ends them at once, and then no `done` is
+   called any more.
+
+Not taken: `done` on the engine's thread (the engine would be idle meanwhile: up to a tenth of the time on a GPU); a batch formed ahead,
+which has to be formed again whenever a query comes.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from worker.embedding.batcher import Batch, Batcher
+from worker.embedding.cache.vector_cache import VectorCache
+from worker.embedding.guarded_engine import GuardedEngine
+from worker.embedding.model.space import CacheKey
+from worker.embedding.model.vectors import EmbeddingFailed, Outcome, TokenIds
+from worker.runtime.histogram import SIZES, TOKENS, Histogram
+
+
+class EncodedText(NamedTuple):
+    """A text to be embedded."""
+
+    ids: TokenIds
+    key: CacheKey | None
+    """The cache key under which its vector is kept; None: it is not."""
+    topic: str = ""
+    """Whose share of the engine it takes, unless it is urgent."""
+    is_urgent: bool = False
+    """Whether it is a query: those go first."""
+    is_late: Callable[[float], bool] = lambda _now_s: False
+    """Whether its vector is of no use any more; asked on the engine's thread when its batch begins, with the time then."""
+
+
+class EmbeddingLate(NamedTuple):
+    """The text was not computed because it was too late."""
+
+
+class Embedded(NamedTuple):
+    """What became of one text."""
+
+    place: int
+    """Its place in the list that was submitted."""
+    outcome: Outcome | EmbeddingLate
+    started_s: float
+    """When its batch began; on the clock of `time.monotonic`."""
+    ended_s: float
+
+
+Done = Callable[[Sequence[Embedded]], None]
+"""Takes what became of some of the texts of one `submit`: those of one batch. Called on the embed thread; may wait."""
+
+
+class Submit(Protocol):
+    """Queues texts for the engine."""
+
+    def __call__(self, texts: Sequence[EncodedText], done: Done) -> None:
+        """Each text is in exactly one call of `done`, unless the service stops hard; never blocks."""
+
+
+@dataclass(slots=True)
+class EmbedTally:
+    """Counters that only grow.
+
+    Thread: the embed stage's writes, any reads.
+    """
+
+    batches: int = 0
+    templates: int = 0
+    """Texts with a vector; queries are not counted."""
+    tokens: int = 0
+    """Of these templates."""
+    seconds: float = 0.0
+    """Inside the engine."""
+    sizes: Histogram = field(default_factory=lambda: Histogram(SIZES))
+    """Texts per batch, queries included."""
+    batch_tokens: Histogram = field(default_factory=lambda: Histogram(TOKENS))
+    batch_seconds: Histogram = field(default_factory=Histogram)
+    """Per batch, inside the engine."""
+    waits: Histogram = field(default_factory=Histogram)
+    """Seconds that the log text of each batch that came first waited for the engine."""
+
+
+class Waiting(NamedTuple):
+    """A text in the batcher."""
+
+    ids: TokenIds
+    text: EncodedText
+    place: int
+    done: Done
+    since_s: float
+
+
+class Computed(NamedTuple):
+    """A batch that the engine has left."""
+
+    batch: Batch[Waiting]
+    """Without the late texts."""
+    outcomes: list[Outcome]
+    """Of the batch's queries, then of its logs."""
+    late: list[Waiting]
+    started_s: float
+    ended_s: float
+
+    @property
+    def seconds(self) -> float:
+        """How long it was in the engine."""
+        return self.ended_s - self.started_s
+
+
+class Embedder:
+    """Each text that is submitted is in one call of its `done`, with a vector or the reason why it has none.
+
+    Thread: `compute` the engine's, `deliver` the embed stage's, the rest any.
+    """
+
+    name = "embed"
+
+    def __init__(
+        self,
+        *,
+        batcher: Batcher[Waiting],
+        engine: GuardedEngine,
+        cache: VectorCache,
+        clock: Callable[[], float] = time.monotonic,
+        fail_point: Callable[[str], None] = lambda _point: None,
+    ) -> None:
+        """`cache` gets every vector that has a key."""
+        self.tally = EmbedTally()
+        self.batcher = batcher
+        """Under the lock; its properties may be read without."""
+        self.is_abandoned = False
+        self._engine = engine
+        self._cache = cache
+        self._clock = clock
+        self._fail_point = fail_point
+        lock = threading.Lock()
+        self._work = threading.Condition(lock)
+        """The engine's thread waits here for texts."""
+        self._results = threading.Condition(lock)
+        """The embed stage waits here for what was computed."""
+        self._computed: list[Computed] = []
+        self._is_computing = False
+        self._is_closed = False
+
+    def submit(self, texts: Sequence[EncodedText], done: Done) -> None:
+        """Queue texts; see `Submit`. Raises RuntimeError once closed; drops them once abandoned."""
+        now_s = self._clock()
+        waiting = [Waiting(text.ids, text, place, done, now_s) for place, text in enumerate(texts)]
+        if not waiting:
+            return
+        with self._work:
+            if self.is_abandoned:
+                return
+            if self._is_closed:
+                raise RuntimeError("the embedder is closed; a stage before it is still running")
+            self.batcher.add_queries(one for one in waiting if one.text.is_urgent)
+            self.batcher.add_logs(one for one in waiting if not one.text.is_urgent)
+            self._work.notify()
+
+    def __len__(self) -> int:
+        """Return how many texts wait for the engine."""
+        return len(self.batcher)
+
+    @property
+    def waits(self) -> Histogram:
+        """Seconds that the first log text of each batch waited."""
+        return self.tally.waits
+
+    def close(self) -> None:
+        """Nothing more will be submitted; what waits is still computed and delivered."""
+        self._end(abandon=False)
+
+    def abandon(self) -> None:
+        """Close, and drop what waits and what was computed: its records stay open, so they will be read again."""
+        self._end(abandon=True)
+
+    def compute(self) -> None:
+        """Compute batches until it is closed and none is left, or abandoned. Raises EngineFailed."""
+        while self.compute_batch():
+            pass
+
+    def deliver(self) -> None:
+        """Deliver until it is closed and everything is delivered, or abandoned. Raises what a `done` raises."""
+        while self.deliver_batches():
+            pass
+
+    def compute_batch(self, *, wait: bool = True) -> bool:
+        """Pull a batch and compute it; False if there is none: at once without `wait`, else only at the end."""
+        with self._work:
+            while wait and not len(self.batcher) and not self._is_closed:
+                self._work.wait()
+            if not len(self.batcher):
+                return False
+            batch = self.batcher.next_batch()
+            self._is_computing = True
+        computed = self._compute(batch)
+        with self._results:
+            self.batcher.observe(computed.batch.tokens, computed.seconds)
+            self.batcher.shrink(self._engine.limit_tokens)
+            self._is_computing = False
+            self._computed.append(computed)
+            self._results.notify()
+        return True
+
+    def deliver_batches(self, *, wait: bool = True) -> bool:
+        """Deliver what has been computed; False if there is nothing: at once without `wait`, else only at the end."""
+        with self._results:
+            while wait and not self._computed and not self._has_ended:
+                self._results.wait()
+            computed, self._computed = self._computed, []
+        for one in computed:
+            if self.is_abandoned:
+                return False
+            self._deliver(one)
+        return bool(computed)
+
+    @property
+    def _has_ended(self) -> bool:
+        """Whether nothing more will be computed."""
+        return self.is_abandoned or (self._is_closed and not self._is_computing and not len(self.batcher))
+
+    def _end(self, *, abandon: bool) -> None:
+        with self._work:
+            self._is_closed = True
+            if abandon:
+                self.is_abandoned = True
+                self.batcher.clear()
+                self._computed.clear()
+            self._work.notify()
+            self._results.notify()
+
+    def _compute(self, batch: Batch[Waiting]) -> Computed:
+        started_s = self._clock()
+        late: list[Waiting] = []
+        batch = Batch(_without_late(batch.queries, started_s, late), _without_late(batch.logs, started_s, late))
+        texts = [one.ids for one in (*batch.queries, *batch.logs)]
+        self._fail_point("engine_asked")
+        outcomes = self._engine.embed(texts) if texts else []
+        self._fail_point("engine_answered")
+        return Computed(batch, outcomes, late, started_s, self._clock())
+
+    def _deliver(self, computed: Computed) -> None:
+        started_s, ended_s = computed.started_s, computed.ended_s
+        texts = [*computed.batch.queries, *computed.batch.logs]
+        if texts:
+            self._count(computed)
+        vectors = {
+            one.text.key: found for one, found in zip(texts, computed.outcomes, strict=True) if not isinstance(found, EmbeddingFailed)
+        }
+        self._cache.put_many({key: vector for key, vector in vectors.items() if key is not None})
+        outcomes: list[Outcome | EmbeddingLate] = [*(EmbeddingLate() for _ in computed.late), *computed.outcomes]
+        by_done: dict[int, tuple[Done, list[Embedded]]] = {}
+        for one, outcome in zip((*computed.late, *texts), outcomes, strict=True):
+            by_done.setdefault(id(one.done), (one.done, []))[1].append(Embedded(one.place, outcome, started_s, ended_s))
+        for done, embedded in by_done.values():
+            done(embedded)
+
+    def _count(self, computed: Computed) -> None:
+        tally, (queries, logs) = self.tally, computed.batch
+        tally.batches += 1
+        tally.seconds += computed.seconds
+        tally.sizes.add(len(computed.outcomes))
+        tally.batch_tokens.add(computed.batch.tokens)
+        tally.batch_seconds.add(computed.seconds)
+        if logs:
+            tally.waits.add(max(computed.started_s - min(log.since_s for log in logs), 0.0))
+        has_vector = [not isinstance(outcome, EmbeddingFailed) for outcome in computed.outcomes[len(queries) :]]
+        tally.templates += sum(has_vector)
+        tally.tokens += sum(len(log.ids) for log, has in zip(logs, has_vector, strict=True) if has)
+
+
+def _without_late(texts: Sequence[Waiting], now_s: float, late: list[Waiting]) -> list[Waiting]:
+    """Return the texts that are of use still; the others are added to `late`."""
+    in_time: list[Waiting] = []
+    for one in texts:
+        (late if one.text.is_late(now_s) else in_time).append(one)
+    return in_time
