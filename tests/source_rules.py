@@ -36,6 +36,8 @@ ENVIRONMENT_FILES = frozenset(
         "benchmarks/gpu.py",  # as worker/embedding/engine/vllm_library.py
     }
 )
+SINK_FILE = "worker/connections.py"
+"""Knows which sink there is; everybody else is given one."""
 CATCH_ALL_FILE = "worker/runtime/stage.py"
 FORBIDDEN_NAMES = frozenset(
     {"base", "bases", "common", "commons", "helper", "helpers", "manager", "managers", "util", "utilities", "utils"}
@@ -220,6 +222,17 @@ def catch_alls(sources: Sequence[Source]) -> list[str]:
             if caught:
                 found.append(f"{source.path}:{node.lineno} catches every exception")
     return found
+
+
+def sink_makers(sources: Sequence[Source]) -> list[str]:
+    """`MilvusSink(` stands in one file of the product."""
+    return [
+        f"{source.path}:{node.lineno} makes a sink"
+        for source in sources
+        if source.package() in PRODUCT_PACKAGES and source.path != SINK_FILE
+        for node in source.nodes()
+        if isinstance(node, ast.Call) and "MilvusSink" in {getattr(node.func, "id", ""), getattr(node.func, "attr", "")}
+    ]
 
 
 def full_inits(sources: Sequence[Source]) -> list[str]:

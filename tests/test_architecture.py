@@ -25,6 +25,7 @@ from tests.source_rules import (
     room_cycles,
     rooms_by_floor,
     several_importers,
+    sink_makers,
     smelly_files,
     star,
     too_many_floors,
@@ -76,6 +77,7 @@ RULES: dict[str, Rule] = {
     "forbidden_names": forbidden_names,
     "long_files": _no_long_files,
     "catch_alls": catch_alls,
+    "sink_makers": sink_makers,
     "full_inits": full_inits,
 }
 
@@ -89,6 +91,7 @@ CLEAN = {
     "worker/settings/settings.py": "import os\nprint(os.environ['HOME'])\n",
     "worker/runtime/stage.py": "try:\n    pass\nexcept Exception:\n    pass\n",
     "worker/service.py": "import numpy\nfrom consumers.record import Record\ntry:\n    pass\nexcept (OSError, ValueError):\n    pass\n",
+    "worker/connections.py": "MilvusSink(1)\n",
     "worker/undo.py": "try:\n    pass\nexcept BaseException:\n    print()\n    raise\n",
     "worker/long.py": "pass\n" * MOST_LINES,
     **dict.fromkeys(LONGER, "pass\n" * (MOST_LINES + 1)),
@@ -147,6 +150,8 @@ PLANTED: list[tuple[str, dict[str, str], list[str]]] = [
     ("catch_alls", {"worker/a.py": "try:\n    pass\nexcept:\n    pass\n"}, ["worker/a.py:3 catches every exception"]),
     ("catch_alls", {"sinks/a.py": "try:\n    pass\nexcept (OSError, BaseException) as e:\n    print()\n"}, ["sinks/a.py:3 catches …"]),
     ("catch_alls", {"sinks/a.py": "import contextlib\nwith contextlib.suppress(Exception):\n    pass\n"}, ["sinks/a.py:2 catches …"]),
+    ("sink_makers", {"worker/a.py": "from sinks.milvus.sink import MilvusSink\nMilvusSink(1)\n"}, ["worker/a.py:2 makes a sink"]),
+    ("sink_makers", {"worker/cli/a.py": "import sinks.milvus.sink\nsinks.milvus.sink.MilvusSink(1)\n"}, ["worker/cli/a.py:2 makes…"]),
     ("full_inits", {"sinks/__init__.py": '"""A room."""\nX = 1\n'}, ["sinks/__init__.py holds more, or less, than one docstring"]),
     ("full_inits", {"sinks/__init__.py": ""}, ["sinks/__init__.py holds more, or less, than one docstring"]),
 ]

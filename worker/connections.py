@@ -1,21 +1,24 @@
-"""Opens every connection of a worker: model, sink, producers, HTTP.
+"""Opens every connection of a worker: model, sink, producers, HTTP; and the index for tools. The only file that makes a sink.
 
 Called before the first poll by `run` and `demo`. What the user must change comes as ModelError, SinkMismatch, SettingsError or
 ProducerMisconfigured, each one line.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Literal
 
 from consumers.registry import RegistryAccess, RegistryClient
 from producers import dead_letters, replies
 from producers.dead_letters import DeadLetterSender
 from producers.kafka import KafkaProducer
 from producers.replies import ReplySender
+from sinks.milvus.lite import check_folder, local_folder
 from sinks.milvus.sink import MilvusSink, VectorSpace
 from sinks.sink import Sink
 from worker.embedding.cache.redis_cache import RedisCache
-from worker.embedding.loaded import LoadedModel
+from worker.embedding.loaded import LoadedModel, model_of, space_of
 from worker.embedding.model.space import EmbeddingSpace
 from worker.runtime.listening import Listening
 from worker.runtime.process import vectail_version
@@ -63,7 +66,7 @@ def open_connections(settings: Settings, model: LoadedModel, *, say: Callable[[s
     Raises RegistryMisconfigured and TracingMissing.
     """
     kafka = settings.kafka
-    sink = MilvusSink(settings.milvus, vector_space(model.space), consumer_group=kafka.group, say=say)
+    sink = _new_sink(settings, vector_space(model.space), say)
     dead_letter_producer = KafkaProducer(kafka.bootstrap_servers, {**kafka.librdkafka, **dead_letters.PRODUCER_PROPERTIES}, say=say)
     canary_producer = (
         None if settings.status.canary_interval_s is None else KafkaProducer(kafka.bootstrap_servers, kafka.librdkafka, say=say)
@@ -114,6 +117,42 @@ def open_registry(table: RegistryTable) -> RegistryClient | None:
             timeout_s=table.timeout_s,
         )
     )
+
+
+@contextmanager
+def open_sink(
+    settings: Settings,
+    space: VectorSpace | None = None,
+    *,
+    strong: bool = True,
+    say: Callable[[str], None] = lambda _line: None,
+    wait: Callable[[Callable[[], None]], None] = lambda attempt: attempt(),
+) -> Iterator[Sink]:
+    """Open an existing index for a tool, and close it; nothing in it is created or altered.
+
+    `space`: by default that of the settings' model. `strong` reads see everything stored; others are as consistent as the settings say.
+    `wait` calls its argument until it raises no SinkBusy, or for as long as it likes. Raises SinkMismatch, ModelError and what `wait` does.
+    """
+    folder = local_folder(settings.milvus.uri)
+    if folder is not None:
+        check_folder(folder)  # before a model is prepared for nothing
+    sink = _new_sink(settings, index_space(settings) if space is None else space, say, consistency="Strong" if strong else None)
+    try:
+        wait(lambda: sink.open(create=False))
+        yield sink
+    finally:
+        sink.close()
+
+
+def _new_sink(
+    settings: Settings, space: VectorSpace, say: Callable[[str], None], *, consistency: Literal["Strong"] | None = None
+) -> Sink:  # fmt: skip
+    return MilvusSink(settings.milvus, space, consumer_group=settings.kafka.group, consistency=consistency, say=say)
+
+
+def index_space(settings: Settings) -> VectorSpace:
+    """Return the space of the index that the settings' model fills. Raises ModelError."""
+    return vector_space(space_of(model_of(settings), settings.model.dims))
 
 
 def vector_space(space: EmbeddingSpace) -> VectorSpace:

@@ -15,12 +15,12 @@ from typing import Final, NamedTuple
 
 from sinks.milvus.lite import local_folder
 from sinks.milvus.settings import VectorSpace
-from sinks.milvus.sink import MilvusSink
 from sinks.sink import BlockFilter, Sink, SinkBroken, SinkBusy, SinkMismatch
 from worker.audit.doctor import Check
 from worker.audit.doctor_milvus import NewSpace, check, told_consistency
 from worker.audit.doctor_words import bytes_of, counted, seconds_of
 from worker.audit.doctor_worker import ask_worker, checks_of
+from worker.connections import open_sink
 from worker.embedding.model.errors import ModelError
 from worker.settings.settings import Settings
 
@@ -165,18 +165,15 @@ def _open(settings: Settings, facts: FolderFacts, new_space: NewSpace) -> Iterat
         yield check("index", "ok", f"{facts.folder} is there, and nobody uses it")
         yield check("space", "warning", f"the index cannot be compared with the model: {error}", "mend the model first")
         return
-    sink = MilvusSink(settings.milvus, space, consumer_group=settings.kafka.group)
     try:
-        sink.open(create=False)
-        yield from _of_open_sink(settings, sink, f"{facts.folder} can be opened, and no worker uses it")
+        with open_sink(settings, space, strong=False) as sink:
+            yield from _of_open_sink(settings, sink, f"{facts.folder} can be opened, and no worker uses it")
     except SinkMismatch as error:
         yield from _mismatch(facts.folder, str(error), space)
         return
     except (SinkBusy, SinkBroken) as error:
         yield check("index", "problem", f"{facts.folder} cannot be used: {error}", "see what is wrong with it with `vectail verify`")
         return
-    finally:
-        sink.close()
     yield check("schema", "ok", "blocks and templates have all columns")
     yield check("space", "ok", f"the index is of the model's embedding space, {space.id}")
     yield check("owner", "ok", f"the index is that of consumer group {settings.kafka.group!r}")

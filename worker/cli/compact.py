@@ -13,15 +13,13 @@ from typing import Any
 
 from sinks.block import BlockPlace
 from sinks.milvus.lite import names_server
-from sinks.milvus.sink import MilvusSink
 from sinks.sink import BlockFilter, Sink, SinkBroken, SinkBusy, SinkMismatch
 from worker.audit.busy_retry import BusyRetry
 from worker.cli.exits import failure, user_error
 from worker.cli.offsets import open_positions
 from worker.cli.output import counted
 from worker.cli.screen import Screen
-from worker.connections import vector_space
-from worker.embedding.loaded import model_of, space_of
+from worker.connections import open_sink
 from worker.embedding.model.errors import ModelError
 from worker.groups.offsets import check_inactive
 from worker.indexing.compaction import Compactor
@@ -54,11 +52,8 @@ def compact_index(settings: Settings, screen: Screen, *, patience_s: float) -> d
             with open_positions(settings.kafka) as positions:
                 check_inactive(settings.kafka.group, positions.state(settings.kafka.group))
         with ExitStack() as opened:
-            space = vector_space(space_of(model_of(settings), settings.model.dims))
-            sink = MilvusSink(settings.milvus, space, consumer_group=settings.kafka.group, consistency="Strong", say=screen.warn)
-            opened.callback(sink.close)
             busy_retry = BusyRetry(limit_s=patience_s, say=screen.warn, pause=threading.Event().wait, clock=time.monotonic)
-            busy_retry.call(lambda: sink.open(create=False))
+            sink = opened.enter_context(open_sink(settings, say=screen.warn, wait=busy_retry.call))
             before = busy_retry.call(sink.counts).blocks
             with screen.progress() as show:
                 compactor = Compactor(sink, date_ms=sink.date_ms)

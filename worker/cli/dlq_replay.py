@@ -14,7 +14,6 @@ from typing import Any
 
 from consumers.registry import RegistryAway, RegistryMisconfigured
 from producers.kafka import ProducerMisconfigured
-from sinks.milvus.sink import MilvusSink
 from sinks.sink import SinkBroken, SinkBusy, SinkMismatch, SinkRejected
 from worker.audit.busy_retry import BusyRetry
 from worker.audit.letter_filter import LetterFilter
@@ -26,9 +25,9 @@ from worker.cli.dlq import letter_document, no_such_letter, open_reader
 from worker.cli.exits import failure, user_error
 from worker.cli.output import counted, is_confirmed
 from worker.cli.screen import Figures, Screen
-from worker.connections import vector_space
+from worker.connections import open_sink
 from worker.embedding.guarded_engine import EngineFailed
-from worker.embedding.loaded import load_model, model_of, space_of
+from worker.embedding.loaded import load_model
 from worker.embedding.model.errors import ModelError
 from worker.runtime.logs import configure_logs
 from worker.settings.settings import Settings
@@ -84,10 +83,7 @@ def _replay(
     if not is_wanted(states[False]):
         return _document(kafka, Replayed(letters=states[False]), already=states[True], others=others, changed=False)
     busy_retry = BusyRetry(limit_s=letter_filter.patience_s, say=screen.warn, pause=threading.Event().wait, clock=time.monotonic)
-    space = vector_space(space_of(model_of(settings), settings.model.dims))
-    sink = MilvusSink(settings.milvus, space, consumer_group=kafka.group, consistency="Strong", say=screen.warn)
-    opened.callback(sink.close)
-    busy_retry.call(lambda: sink.open(create=False))
+    sink = opened.enter_context(open_sink(settings, say=screen.warn, wait=busy_retry.call))
     with screen.progress() as show:
         replayer = open_replayer(
             settings,

@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from sinks.milvus.lite import names_server
-from sinks.milvus.sink import MilvusSink
 from sinks.reading.reader import BlockReader
 from sinks.sink import SinkBroken, SinkBusy, SinkMismatch
 from worker.asking.question import Query
 from worker.cli.exits import failure, user_error
-from worker.connections import vector_space
+from worker.connections import open_sink, vector_space
 from worker.embedding.loaded import load_model, model_of, space_of
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.space import EmbeddingSpace
@@ -36,22 +35,19 @@ def read_directly(settings: Settings, request: Mapping[str, Any], timeout_s: flo
     configure_logs(quiet=True)
     query = Query.model_validate(request)
     space, vector = _space_and_vector(settings, query.text)
-    sink = MilvusSink(settings.milvus, vector_space(space), consumer_group=settings.kafka.group)
 
     def is_over() -> bool:
         return time.monotonic() - started_s >= timeout_s
 
     try:
-        sink.open(create=False)
-        index = Index(sink, BlockReader(sink), TemplateIndex(sink, time.monotonic, TemplateGroups(settings.template)))
-        answer = answer_templates(index, PreparedQuery(query, vector), is_over)
+        with open_sink(settings, vector_space(space), strong=False) as sink:
+            index = Index(sink, BlockReader(sink), TemplateIndex(sink, time.monotonic, TemplateGroups(settings.template)))
+            answer = answer_templates(index, PreparedQuery(query, vector), is_over)
         return {"text": query.text, **answer, "seconds": round(time.monotonic() - started_s, 4)}
     except SinkMismatch as error:
         raise user_error(error) from error
     except (SinkBusy, SinkBroken) as error:
         raise failure(f"Milvus does not answer: {error}") from error
-    finally:
-        sink.close()
 
 
 def _space_and_vector(settings: Settings, like: str | None) -> tuple[EmbeddingSpace, Vector | None]:

@@ -21,7 +21,6 @@ from consumers.registry import RegistryAway, RegistryMisconfigured
 from consumers.source import KafkaRefused
 from producers.kafka import ProducerMisconfigured
 from sinks.block import BlockPlace
-from sinks.milvus.sink import MilvusSink
 from sinks.sink import Sink, SinkBroken, SinkBusy, SinkMismatch, SinkRejected
 from worker.audit.busy_retry import BusyRetry
 from worker.audit.compare import FINDING_KINDS, WindowComparer
@@ -37,9 +36,9 @@ from worker.audit.window_repair import WindowRepairer
 from worker.cli.exits import failure, user_error
 from worker.cli.offsets import open_positions
 from worker.cli.screen import Figures, Screen
-from worker.connections import vector_space
+from worker.connections import open_sink
 from worker.embedding.guarded_engine import EngineFailed
-from worker.embedding.loaded import load_model, model_of, space_of
+from worker.embedding.loaded import load_model
 from worker.embedding.model.errors import ModelError
 from worker.groups.kafka import KafkaPositions
 from worker.groups.offsets import Target, existing_topics
@@ -94,10 +93,7 @@ def verify_topics(settings: Settings, options: VerifyOptions, screen: Screen) ->
 
 def _verify(settings: Settings, options: VerifyOptions, screen: Screen, opened: ExitStack) -> tuple[list[_Range], VerifyReport]:
     busy_retry = BusyRetry(limit_s=options.patience_s, say=screen.warn, pause=threading.Event().wait, clock=time.monotonic)
-    space = vector_space(space_of(model_of(settings), settings.model.dims))
-    sink = MilvusSink(settings.milvus, space, consumer_group=settings.kafka.group, consistency="Strong", say=screen.warn)
-    opened.callback(sink.close)
-    busy_retry.call(lambda: sink.open(create=False))
+    sink = opened.enter_context(open_sink(settings, say=screen.warn, wait=busy_retry.call))
     expected_lines = open_expected_lines(settings)
     opened.callback(expected_lines.close)
     kafka = settings.kafka

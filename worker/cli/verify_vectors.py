@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
-from sinks.milvus.sink import MilvusSink
 from sinks.sink import SinkBroken, SinkBusy, SinkMismatch, SinkRejected
 from worker.audit.busy_retry import BusyRetry
 from worker.audit.embedder import TemplateEmbedder
@@ -14,9 +13,9 @@ from worker.audit.vectors import VectorAuditor, VectorReport
 from worker.cli.exits import failure, user_error
 from worker.cli.output import counted
 from worker.cli.screen import Screen, shown_text
-from worker.connections import vector_space
+from worker.connections import open_sink
 from worker.embedding.guarded_engine import EngineFailed
-from worker.embedding.loaded import load_model, model_of, space_of
+from worker.embedding.loaded import load_model
 from worker.embedding.model.errors import ModelError
 from worker.runtime.logs import configure_logs
 from worker.settings.settings import Settings
@@ -49,10 +48,7 @@ def verify_vectors(settings: Settings, *, number: int, repair: bool, patience_s:
 
 def _verify(settings: Settings, number: int, repair: bool, patience_s: float, screen: Screen, opened: ExitStack) -> VectorReport:
     busy_retry = BusyRetry(limit_s=patience_s, say=screen.warn, pause=threading.Event().wait, clock=time.monotonic)
-    space = vector_space(space_of(model_of(settings), settings.model.dims))
-    sink = MilvusSink(settings.milvus, space, consumer_group=settings.kafka.group, consistency="Strong", say=screen.warn)
-    opened.callback(sink.close)
-    busy_retry.call(lambda: sink.open(create=False))
+    sink = opened.enter_context(open_sink(settings, say=screen.warn, wait=busy_retry.call))
     embedder = TemplateEmbedder(load_model(settings), busy_retry)
     opened.callback(embedder.close)
     return VectorAuditor(sink=sink, busy_retry=busy_retry, embedder=embedder).compare_sample(number, repair=repair)
