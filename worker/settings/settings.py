@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 from consumers.kafka.subscription import Subscription
 from sinks.milvus.settings import MilvusSettings
 from worker.runtime.fail_point import UnknownFailPoint, fail_point
+from worker.settings.moved import GONE, MOVED, successor
 from worker.settings.rule_tables import DropTable, SampleTable
 from worker.settings.service_tables import HttpTable, LimitTable, QueryTable, RegistryTable, StatusTable, TracingTable
 from worker.settings.tables import (
@@ -34,7 +35,7 @@ from worker.settings.tables import (
 )
 from worker.settings.template_tables import TemplateTable
 from worker.settings.topic_tables import TopicTable, subscription_of
-from worker.settings.unknown_names import MOVED, UnknownName, nearest, refuse_unknown
+from worker.settings.unknown_names import UnknownName, nearest, refuse_unknown
 
 PREFIX = "VECTAIL_"
 FAIL_POINT_VARIABLE = "VECTAIL_TEST_FAIL_POINT"
@@ -304,5 +305,4 @@ def _refuse_unknown(document: Mapping[str, Any], where: str) -> None:
 
 def _moved(variable: str) -> str:
     """Return what took the place of a variable of earlier versions; empty if it never was one."""
-    moved = {variable_of(*name.split(".")): instead for name, instead in MOVED.items()}
-    return f": {moved[variable]}" if variable in moved else ""
+    return next((successor(name) for name in (*MOVED, *GONE) if variable_of(*name.split(".", 1)) == variable), "")

@@ -6,15 +6,11 @@ unknown name too, but without the nearest one. Nothing here reads a file or the 
 
 import difflib
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, Final, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
-MOVED: Final = {
-    "kafka.topics": "log topics are [[topic]] tables now, with a name or a pattern each (VECTAIL_TOPIC)",
-    "decode.format": "it is topic.format now, in each [[topic]] table",
-}
-"""Settings of earlier versions, and what took their place."""
+from worker.settings.moved import successor
 
 
 class UnknownName(ValueError):
@@ -51,9 +47,5 @@ def _refuse_below(value: object, annotation: Any, path: str) -> None:  # noqa: A
             for key, below in content.items() if isinstance(content, Mapping) else ():
                 field = table.model_fields.get(key)
                 if field is None:
-                    raise UnknownName(f"unknown setting {path}.{key}{_moved(f'{path}.{key}') or nearest(key, table.model_fields)}")
+                    raise UnknownName(f"unknown setting {path}.{key}{successor(f'{path}.{key}') or nearest(key, table.model_fields)}")
                 _refuse_below(below, field.annotation, f"{path}.{key}")
-
-
-def _moved(name: str) -> str:
-    return f": {MOVED[name]}" if name in MOVED else ""

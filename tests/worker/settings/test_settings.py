@@ -157,7 +157,6 @@ def test_client_properties_are_joined_from_file_and_environment(tmp_path: Path, 
     ("text", "said"),
     [
         ("[kafak]\n", "unknown table or setting 'kafak'; did you mean 'kafka'?"),
-        ("[kafka]\ntopics = ['a']", "unknown setting kafka.topics: log topics are [[topic]] tables now, with a name or a pattern each"),
         ("[limits]\ndrain = 3", "unknown setting limits.drain; did you mean 'drain_timeout_s'?"),
         ("[cache]\nqqqqqq = 3", "unknown setting cache.qqqqqq; there are: max_known_templates, memory_bytes"),
         ("[milvus.uri]\nhost = 'a'", "setting milvus.uri: Input should be a valid string"),
@@ -180,7 +179,6 @@ def test_client_properties_are_joined_from_file_and_environment(tmp_path: Path, 
         ("[[topic]]\nname = 'a'\n[topic.fields]\ntexts = ['m']", "unknown setting topic.fields.texts; did you mean 'text'?"),
         ("[[topic]]\nname = 'a'\n[topic.mask]\nmod = 'exact'", "unknown setting topic.mask.mod; did you mean 'mode'?"),
         ("[[mask.add]]\nname = 'a'\npatern = 'b'", "unknown setting mask.add.patern; did you mean 'pattern'?"),
-        ("[decode]\nformat = 'json'", "unknown setting decode.format: it is topic.format now, in each [[topic]] table"),
         (
             "[status]\ncanary_interval_s = 5\n[[topic]]\npattern = 'a'\n[[topic]]\nname = 'a'\nformat = 'otlp_proto'",
             "setting status.canary_interval_s: no [[topic]] with a name takes plain lines",
@@ -245,7 +243,6 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("VECTAIL_KAFKA__TOPICS", "logs", "unknown environment variable VECTAIL_KAFKA__TOPICS: log topics are [[topic]] tables now"),
         ("VECTAIL_TOPICS", "logs", "unknown environment variable VECTAIL_TOPICS; did you mean 'VECTAIL_TOPIC'?"),
         ("VECTAIL_TOPIC", '[{"name": "a", "weigth": 2}]', "variable VECTAIL_TOPIC: unknown setting topic.weigth; did you mean 'weight'?"),
         ("VECTAIL_TOPIC", "a,app.*", "setting topic.1.name: 'app.*' is no name of a topic: "),
