@@ -52,7 +52,7 @@ def opened(folder: Path, fill_index: FillIndex) -> Iterator[Running]:
             "commit_interval_s": 0.2,
             "librdkafka": {"fetch.wait.max.ms": "10"},
         }
-        milvus = {"uri": str(folder / INDEX), "writers": 1}
+        milvus = {"uri": str(folder / INDEX)}
         tables: dict[str, object] = {"topic": [{"name": _TOPIC}], "kafka": kafka, "milvus": milvus, "http": {"port": 0}}
         settings = worker_settings_or_fail(None, tables)
         model = load_or_fail(settings)

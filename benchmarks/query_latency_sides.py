@@ -169,7 +169,7 @@ def _settings(settings: Settings, bootstrap_servers: str, folder: Path) -> Setti
             "librdkafka": {"fetch.wait.max.ms": str(FETCH_WAIT_MS)},
         }
     )
-    milvus = settings.milvus.model_copy(update={"uri": str(folder), "writers": 1})
+    milvus = settings.milvus.model_copy(update={"uri": str(folder)})
     limits = settings.limits.model_copy(update={"drain_timeout_s": _DRAIN_S})
     return settings.model_copy(update={"topic": (TopicTable(name=_TOPIC),), "kafka": kafka, "milvus": milvus, "limits": limits})
 

@@ -7,7 +7,6 @@ ProducerMisconfigured, each one line.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
 
 from consumers.registry import RegistryAccess, RegistryClient
 from producers import dead_letters, replies
@@ -136,7 +135,7 @@ def open_sink(
     folder = local_folder(settings.milvus.uri)
     if folder is not None:
         check_folder(folder)  # before a model is prepared for nothing
-    sink = _new_sink(settings, index_space(settings) if space is None else space, say, consistency="Strong" if strong else None)
+    sink = _new_sink(settings, index_space(settings) if space is None else space, say, strong=strong)
     try:
         wait(lambda: sink.open(create=False))
         yield sink
@@ -145,9 +144,10 @@ def open_sink(
 
 
 def _new_sink(
-    settings: Settings, space: VectorSpace, say: Callable[[str], None], *, consistency: Literal["Strong"] | None = None
+    settings: Settings, space: VectorSpace, say: Callable[[str], None], *, strong: bool = False
 ) -> Sink:  # fmt: skip
-    return MilvusSink(settings.milvus, space, consumer_group=settings.kafka.group, consistency=consistency, say=say)
+    table = settings.milvus.model_copy(update={"consistency": "Strong"}) if strong else settings.milvus
+    return MilvusSink(table, space, consumer_group=settings.kafka.group, retention_s=settings.index.retention_s, say=say)
 
 
 def index_space(settings: Settings) -> VectorSpace:

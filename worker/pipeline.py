@@ -138,7 +138,7 @@ class Pipeline:
         queries = Stage("prepare-queries", asked, on_crash)
         stores = [
             Stage(f"store-{n}", partial(self.store.body, self.store_lane, self.busy["store"]), on_crash)
-            for n in range(1, self._settings.milvus.writers + 1)
+            for n in range(1, self._settings.index.writers + 1)
         ]
         answer = Stage("answer", lambda: self.answer.body(self.answer_lane), on_crash)
         return [

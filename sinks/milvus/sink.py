@@ -18,7 +18,7 @@ from sinks.milvus.collections import check_name
 from sinks.milvus.faults import MilvusFault, refusal
 from sinks.milvus.fields import CLOCK_PROPERTY, CollectionFound, Layout, templates_layout
 from sinks.milvus.index_clock import IndexClock
-from sinks.milvus.index_time import expired_before_ms
+from sinks.milvus.index_time import Clocks, expired_before_ms, read_clocks
 from sinks.milvus.lending import Lending
 from sinks.milvus.lite import LocalMilvus, check_folder, local_folder, names_server
 from sinks.milvus.lite_blocks import LiteBlocks
@@ -32,7 +32,6 @@ from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SeenRun, SinkBroken
 
 __all__ = ["MilvusSettings", "MilvusSink", "VectorSpace"]
 
-Consistency = Literal["Bounded", "Strong"]
 _MEMORY_TEMPLATES_READ = 250
 """A local search visits templates in memory in Python (75 µs each) and those in segments at C speed: with more than so many in memory,
 they are written out first."""
@@ -53,23 +52,22 @@ class MilvusSink:
         space: VectorSpace,
         *,
         consumer_group: str = "vectail",
-        consistency: Consistency | None = None,
+        retention_s: float | None = None,
         say: Callable[[str], None] = lambda _line: None,
-        clock: Callable[[], float] = time.monotonic,
-        wall_ms: Callable[[], float] = lambda: time.time() * 1000,
+        clocks: Callable[[], Clocks] = read_clocks,
     ) -> None:
-        """`consistency`: of reads that are not Strong anyway; by default the settings'.
+        """`retention_s`: after how many seconds a block goes; 0: never, None: as the collections have it, in a local folder never.
 
         `say` takes one line about what `open` changes in existing collections, and about a clock that was set.
         """
         self._settings = settings
         self._space = space
         self._group = consumer_group
-        self._consistency = consistency or settings.consistency
+        self._wanted_s = retention_s
         self._say = say
         self._lent = Lending()
-        self._index_clock = IndexClock(monotonic_s=clock, wall_ms=wall_ms, say=say)
-        self._retention_s = settings.retention_s or None
+        self._index_clock = IndexClock(clocks, say)
+        self._retention_s = retention_s or None
         self._ids: tuple[int, ...] = ()
         self._blocks: ServerBlocks | LiteBlocks | None = None
         self._templates = self._reader(templates_layout(settings.collection, space.id, space.dim), "FLAT")
@@ -118,10 +116,10 @@ class MilvusSink:
         if folder is not None and not create:
             check_folder(folder)
         is_local = folder is not None
-        wishes = Wishes(self._settings, self._space, self._group, is_local, create, adopt, time.time(), self._say)
+        wishes = Wishes(self._settings, self._space, self._group, self._wanted_s, is_local, create, adopt, time.time(), self._say)
         try:
             local = None if folder is None else LocalMilvus(folder)
-            client = self._lent.open(local, lambda: connect(self._settings, local, self._consistency))
+            client = self._lent.open(local, lambda: connect(self._settings, local))
             self._use(open_collections(client, wishes))
         except MilvusFault as fault:
             self.close()

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from sinks.block import Block
+from sinks.milvus.index_time import Clocks
 from sinks.milvus.settings import MilvusSettings
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import BlockFilter, SinkBusy
-from tests.sinks.settings import with_settings
 from tests.world import SPACE, block, line, nearest, template, unit
 
 ALL = BlockFilter()
@@ -139,10 +139,10 @@ def test_a_local_folder_drops_what_is_older_than_the_retention_of_its_settings(s
     new = new._replace(head=new.head._replace(written_ms=old.head.written_ms + day_ms))
     now_ms = [old.head.written_ms]
 
-    def at_that_time(settings: MilvusSettings) -> MilvusSink:
-        return MilvusSink(settings, SPACE, clock=lambda: now_ms[0] / 1000, wall_ms=lambda: now_ms[0])
+    def at_that_time(retention_s: float | None) -> MilvusSink:
+        return MilvusSink(settings, SPACE, retention_s=retention_s, clocks=lambda: Clocks(now_ms[0] / 1000, now_ms[0]))
 
-    sink = at_that_time(with_settings(settings, retention_days=1))
+    sink = at_that_time(day_ms / 1000)
     sink.open()
     sink.write_blocks([old, new])
     assert sink.retention_s == day_ms / 1000
@@ -152,7 +152,7 @@ def test_a_local_folder_drops_what_is_older_than_the_retention_of_its_settings(s
     assert (sink.date_ms(), sink.drop_expired()) == (now_ms[0], 1)
     sink.close()
 
-    for_ever = at_that_time(settings)
+    for_ever = at_that_time(None)
     for_ever.open()
     assert for_ever.retention_s is None
     assert for_ever.find_blocks(BlockFilter()).heads.ids == [new.id]

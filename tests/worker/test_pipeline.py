@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from consumers.record import Partition, records_of
-from sinks.milvus.settings import MilvusSettings
 from sinks.row import template_id
 from sinks.sink import SinkBusy
 from tests.worker.chain import QUERIES
@@ -22,6 +21,7 @@ from worker.pipeline import Pipeline
 from worker.runtime.stage import Abandoned
 from worker.settings.service_tables import QueryTable
 from worker.settings.settings import Settings
+from worker.settings.tables import IndexTable
 from worker.settings.topic_tables import TopicTable
 
 LOGS = Partition("logs", 0)
@@ -95,7 +95,7 @@ def wired(world: World, connections: Connections) -> Iterator[Wired]:
 
 
 def test_stages_end_in_the_order_in_which_records_move(world: World, connections: Connections) -> None:
-    wired = Wired(world.settings(milvus=MilvusSettings(writers=2)), connections)
+    wired = Wired(world.settings(index=IndexTable(writers=2)), connections)
     pipeline = wired.pipeline
     assert [[stage.name for stage in group.stages] for group in wired.groups] == [
         ["prepare", "prepare-queries"],

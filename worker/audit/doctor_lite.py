@@ -115,7 +115,7 @@ def judge_disk(facts: FolderFacts) -> Check:
     if facts.free_bytes < _NO_ROOM_BYTES:
         return check("disk", "problem", found, change)
     if facts.free_bytes < max(_LITTLE_ROOM_BYTES, facts.used_bytes // 2):
-        return check("disk", "warning", found, f"{change}; milvus.retention_days bounds it")
+        return check("disk", "warning", found, f"{change}; index.retention_days bounds it")
     return check("disk", "ok", found)
 
 
@@ -126,7 +126,7 @@ def judge_size(lines: int, blocks: int, templates: int) -> Check:
     if lines > MOST_LINES:
         return check("size", "problem", found, "move to a Milvus server: Milvus Lite fails to merge its own files above that")
     if lines > _NEAR * MOST_LINES:
-        return check("size", "warning", found, "plan a Milvus server, or set milvus.retention_days")
+        return check("size", "warning", found, "plan a Milvus server, or set index.retention_days")
     return check("size", "ok", found)
 
 
@@ -137,7 +137,7 @@ def _of_open_sink(settings: Settings, sink: Sink, found: str) -> Iterator[Check]
     yield check("index", "ok", f"{found}; it answers in {seconds_of(time.monotonic() - started_s)}")
     yield judge_size(lines, counts.blocks, counts.templates)
     yield check("loaded", "ok", "blocks and templates are indexed and loaded")
-    days = settings.milvus.retention_days
+    days = settings.index.retention_days
     told = f"a worker removes lines after {days:g} d while it runs; templates stay" if days else "lines stay for ever"
     yield check("retention", "ok", told)
 

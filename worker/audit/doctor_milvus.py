@@ -20,6 +20,7 @@ from worker.audit.doctor import Check
 from worker.audit.doctor_words import seconds_of
 from worker.embedding.model.errors import ModelError
 from worker.settings.settings import Settings
+from worker.settings.tables import IndexTable
 
 ANSWER_S: Final = 4.0
 _SLOW_S: Final = 1.0
@@ -56,7 +57,7 @@ def look_at_server(settings: Settings, new_space: NewSpace) -> Iterator[Check]:
         check_name(table.collection)
         space, space_error = _space_or_error(new_space)
         started_s = time.monotonic()
-        client = connect(table, None, table.consistency)
+        client = connect(table, None)
         facts = _facts(client, table, space)
     except (SinkMismatch, MilvusFault) as error:
         yield away(table.uri, error)
@@ -80,7 +81,7 @@ def judge_server(settings: Settings, facts: ServerFacts, space: VectorSpace | No
     yield judge_space(facts.blocks, space, space_error)
     yield judge_owner(facts.blocks, settings.kafka.group)
     yield judge_loaded(facts)
-    yield judge_retention(facts.blocks, settings.milvus)
+    yield judge_retention(facts.blocks, settings.index)
     told = ", ".join(f"{number:,} rows in {name}" for name, number in facts.rows.items())
     yield check("size", "ok", told or "nothing is loaded, so nothing can be counted")
 
@@ -159,12 +160,12 @@ def judge_loaded(facts: ServerFacts) -> Check:
     return check("loaded", "ok", "blocks and templates are indexed and loaded")
 
 
-def judge_retention(blocks: CollectionFound, table: MilvusSettings) -> Check:
+def judge_retention(blocks: CollectionFound, table: IndexTable) -> Check:
     """Judge for how long lines stay."""
     wanted_s, there_s = table.retention_s, blocks.ttl_s
     told = f"lines stay for {seconds_of(there_s)}" if there_s else "lines stay for ever: the index grows as long as lines come"
     if wanted_s is not None and round(wanted_s) != there_s:
-        found = f"{told}; milvus.retention_days is {table.retention_days:g}"
+        found = f"{told}; index.retention_days is {table.retention_days:g}"
         return check("retention", "warning", found, "start a worker again: it tells Milvus at its start")
     return check("retention", "ok", told)
 

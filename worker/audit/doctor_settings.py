@@ -97,15 +97,15 @@ def judge_work(settings: Settings) -> Check:
 
 def judge_limits(settings: Settings) -> Check:
     """Judge limits that contradict each other, or the rest of the settings."""
-    limits, decode, milvus = settings.limits, settings.decode, settings.milvus
+    limits, decode = settings.limits, settings.decode
     if decode.max_record_bytes > limits.max_in_flight_bytes:
         found = f"decode.max_record_bytes ({bytes_of(decode.max_record_bytes)}) is more than limits.max_in_flight_bytes"
         return _check("limits", "warning", found, "raise limits.max_in_flight_bytes: one record of this size blocks the rest")
     if settings.http.timeout_s < 30:  # noqa: PLR2004 - the deadline of a query that names none
         found = f"http.timeout_s is {settings.http.timeout_s:g}: a slow query is cut off without a reason"
         return _check("limits", "warning", found, "set it above 30 s, after which a query expires by itself and says why")
-    if milvus.writers > 1 and not names_server(milvus.uri):
-        found = f"milvus.writers is {milvus.writers}: a local folder is written by one thread at a time"
+    if settings.index.writers > 1 and not names_server(settings.milvus.uri):
+        found = f"index.writers is {settings.index.writers}: a local folder is written by one thread at a time"
         return _check("limits", "warning", found, "leave it at 1, or use a Milvus server")
     return _check("limits", "ok", "no two of them contradict each other")
 

@@ -186,7 +186,7 @@ def estimate_verb(
     rate: Annotated[str, typer.Option(help="How fast logs arrive: lines a second, or bytes a second like 50MB/s.", metavar="N")] = "1000",
     fleets: Annotated[bool, typer.Option("--fleets", help="Also print what 1 MB/s to 10 GB/s need.")] = False,
     retention_days: Annotated[
-        float | None, typer.Option(help="How long lines are kept. Default: milvus.retention_days, or 30.", min=0.001, metavar="N")
+        float | None, typer.Option(help="How long lines are kept. Default: index.retention_days, or 30.", min=0.001, metavar="N")
     ] = None,
     headroom: Annotated[
         float, typer.Option(help="Share of every capacity that is left for working off lag.", min=0.0, max=0.95, metavar="SHARE")

@@ -175,7 +175,7 @@ def _document(
 
 
 def _fleet_options(settings: Settings, options: EstimateOptions) -> FleetOptions:
-    kept_days = options.retention_days or settings.milvus.retention_days or DEFAULT_RETENTION_DAYS
+    kept_days = options.retention_days or settings.index.retention_days or DEFAULT_RETENTION_DAYS
     return FleetOptions(retention_days=kept_days, headroom=options.headroom, gpu_tokens_per_s=options.gpu_tokens_per_s)
 
 

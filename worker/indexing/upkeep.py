@@ -294,7 +294,7 @@ class Upkeep:
     def _drop_expired(self, now_s: float) -> bool:
         self._dropped += self._sink.drop_expired()
         if self._dropped and now_s >= self._dropped_said_s + _HOUR_S:
-            self._say(f"dropped blocks that are older than milvus.retention_days: {self._dropped:,}")
+            self._say(f"dropped blocks that are older than index.retention_days: {self._dropped:,}")
             self._dropped, self._dropped_said_s = 0, now_s
         return True
 

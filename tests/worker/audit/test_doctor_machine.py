@@ -214,7 +214,7 @@ def test_the_defaults_are_well() -> None:
         ("work", "warning", "mask.mode is exact", {"mask": {"mode": "exact"}}),
         ("limits", "warning", "of this size", {"decode": {"max_record_bytes": 2_000_000}, "limits": {"max_in_flight_bytes": 1_000_000}}),
         ("limits", "warning", "cut off", {"http": {"timeout_s": 5}}),
-        ("limits", "warning", "one thread", {"milvus": {"uri": "./index", "writers": 4}}),
+        ("limits", "warning", "one thread", {"milvus": {"uri": "./index"}, "index": {"writers": 4}}),
     ],
 )  # fmt: skip
 def test_settings_that_are_a_risk_are_named(name: str, state: State, word: str, tables: dict[str, dict[str, Any]]) -> None:

@@ -26,7 +26,7 @@ from worker.audit.doctor_milvus import ServerFacts, judge_answer, judge_server, 
 from worker.embedding.model.errors import ModelError
 from worker.settings.service_tables import HttpTable
 from worker.settings.settings import Settings
-from worker.settings.tables import KafkaTable
+from worker.settings.tables import IndexTable, KafkaTable
 
 SPACE = VectorSpace(4, "abcdef0123456789")
 SETTINGS = Settings()
@@ -104,7 +104,7 @@ def test_a_wish_that_the_server_cannot_fulfil_is_a_problem_and_an_old_server_a_w
 
 
 def test_a_retention_that_is_not_the_settings_is_a_warning() -> None:
-    week = Settings(milvus=MilvusSettings(retention_days=7))
+    week = Settings(index=IndexTable(retention_days=7))
     kept = collection(blocks_layout("vectail"), **{"collection.ttl.seconds": str(7 * 86_400)})
     says(judged(FACTS._replace(blocks=kept), week)["retention"], "retention", "ok", "7 d")
     says(judged(FACTS, week)["retention"], "retention", "warning", "for ever", "retention_days is 7")

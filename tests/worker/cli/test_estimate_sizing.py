@@ -92,8 +92,8 @@ def test_a_person_sees_costs_the_fleet_and_where_a_group_ends(run_here: RunHere,
 def test_the_retention_is_that_of_the_option_then_of_the_settings(
     log: Path, set_days: float | None, asked: float | None, days: float
 ) -> None:
-    milvus = {} if set_days is None else {"retention_days": set_days}
-    settings = load_settings(None, {"model": {"cache": str(CACHE)}, "milvus": milvus})
+    index = {} if set_days is None else {"retention_days": set_days}
+    settings = load_settings(None, {"model": {"cache": str(CACHE)}, "index": index})
     options = EstimateOptions(files=(str(log),), trial_s=0.01, retention_days=asked)
 
     assert estimate_files(settings, options, new_engine=FakeEngine)["sized_for"]["retention_days"] == days
