@@ -100,7 +100,7 @@ class Pipeline:
         self.store_lane: Lane[StoreItem] = Lane("store", size=_lines)
         self.answer_lane: Lane[Answerable] = Lane("answer")
         self.flights = Flights(most_known=settings.cache.max_known_templates, keep_s=self._keep_s)
-        index = IndexLevel(sink.template_vectors, say=say, clock=time.monotonic, draw=random.SystemRandom().random)
+        index = IndexLevel(sink.templates.vectors, say=say, clock=time.monotonic, draw=random.SystemRandom().random)
         self.levels = Levels(memory=MemoryCache(settings.cache.memory_bytes), redis=redis, index=index.find, fail_point=at)
         self._undecodable = TopicFaultLimits("undecodable records", most=settings.limits.max_consecutive_undecodable)
         self._tokenizers: list[Tokenizer] = []

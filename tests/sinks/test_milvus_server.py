@@ -47,7 +47,7 @@ def lifetimes(settings: MilvusSettings) -> list[str | None]:
 def test_two_workers_that_start_at_once_make_one_pair_of_collections_and_a_block_inserted_twice_is_one(remote: MilvusSettings) -> None:
     with ThreadPoolExecutor(2) as threads:
         first, second = threads.map(opened, [remote, remote])
-    first.upsert_templates([template("a")])
+    first.templates.upsert([template("a")])
     second.write_blocks([ONE])
     assert first.counts() == second.counts() == (1, 1)
     second.write_blocks([ONE])  # an insert looks for no row of the same id: a late one of a frozen worker, say
@@ -85,7 +85,7 @@ def test_more_blocks_than_a_server_returns_at_once_are_all_found(remote: MilvusS
 
 def test_a_collection_that_was_replaced_stops_the_sink_and_one_that_is_missing_is_waited_for(remote: MilvusSettings) -> None:
     sink = opened(remote)
-    sink.upsert_templates([template("a")])
+    sink.templates.upsert([template("a")])
     sink.write_blocks([ONE])
     drop(remote.uri, of_templates(remote))
     with pytest.raises(SinkBusy, match="not found"):
@@ -94,7 +94,7 @@ def test_a_collection_that_was_replaced_stops_the_sink_and_one_that_is_missing_i
     with pytest.raises(SinkBroken) as broken:
         sink.write_blocks([OTHER], again=True)
     assert str(broken.value) == f"Milvus collection {of_templates(remote)!r} was replaced while running; start again to fill the new one"
-    for call in (sink.counts, sink.open, lambda: sink.upsert_templates([template("a")])):
+    for call in (sink.counts, sink.open, lambda: sink.templates.upsert([template("a")])):
         with pytest.raises(SinkBroken, match="replaced"):
             call()
     sink.close()

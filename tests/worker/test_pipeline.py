@@ -114,7 +114,7 @@ def test_while_the_sink_is_busy_nothing_counts_as_stored_and_lines_are_embedded(
     world.fake_sink.busy_calls = 10
     wired.lines("disk full")
     wired.end(groups=1)
-    assert "template_vectors" in world.fake_sink.calls
+    assert "templates.vectors" in world.fake_sink.calls
     assert len(wired.pipeline.embed_lane) == 1
 
 
@@ -126,7 +126,7 @@ def test_where_rows_do_not_live_for_ever_a_template_that_was_found_is_written_ag
         wired.end(groups=3)
         assert (wired.pipeline.embed.tally.templates > 0) is tokens_embedded
         wired.pipeline.close()
-    assert world.fake_sink.calls.count("upsert_templates") == 2
+    assert world.fake_sink.calls.count("templates.upsert") == 2
 
 
 def test_blocks_bear_the_date_that_the_sink_gives_them(wired: Wired, world: World) -> None:

@@ -41,7 +41,7 @@ def read_directly(settings: Settings, request: Mapping[str, Any], timeout_s: flo
 
     try:
         with open_sink(settings, vector_space(space), strong=False) as sink:
-            index = Index(sink, BlockReader(sink), TemplateIndex(sink, time.monotonic, TemplateGroups(settings.template)))
+            index = Index(sink, BlockReader(sink), TemplateIndex(sink.templates, time.monotonic, TemplateGroups(settings.template)))
             answer = answer_templates(index, PreparedQuery(query, vector), is_over)
         return {"text": query.text, **answer, "seconds": round(time.monotonic() - started_s, 4)}
     except SinkMismatch as error:

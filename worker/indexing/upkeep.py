@@ -303,7 +303,7 @@ class Upkeep:
         known = set(self._flights.sample_known(_KNOWN_LOOKED_UP))
         if not known:
             return False
-        gone = known - self._sink.stored_templates(known)
+        gone = known - self._sink.templates.stored(known)
         if gone:
             self._flights.forget_all()
             self._say(f"template {min(gone)} is gone from the index, so all templates are written again when their next line comes")

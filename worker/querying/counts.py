@@ -75,13 +75,13 @@ def find_counts(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime,
     wanted = wanted._replace(by=by, bucket_ms=bucket_ms, top=query.top or TOP)
     if "family" in by:
         found = count_by_family(index, wanted, deadline_passed)
-        texts = index.sink.template_texts(set(found.frequent.values())) if found.rows else {}
+        texts = index.sink.templates.texts(set(found.frequent.values())) if found.rows else {}
         shown = {family: texts.get(template, "") for family, template in found.frequent.items()} | texts
         return CountListing(by, found.rows, shown, found.names, bucket_ms, complete and found.complete)
     counted = index.reader.count(wanted, deadline_passed=deadline_passed)
     texts = {}
     if "template" in by and counted.rows:
-        texts = index.sink.template_texts({str(row.key[by.index("template")]) for row in counted.rows})
+        texts = index.sink.templates.texts({str(row.key[by.index("template")]) for row in counted.rows})
     groups = index.templates.groups_of(texts)
     names = {template: group.name for template, group in groups.items() if group.name is not None}
     return CountListing(by, counted.rows, texts, names, bucket_ms, complete and counted.complete)
