@@ -38,6 +38,7 @@ ENVIRONMENT_FILES = frozenset(
 )
 SINK_FILE = "worker/connections.py"
 """Knows which sink there is; everybody else is given one."""
+FILTERS_FILE = "worker/asking/filters.py"
 CATCH_ALL_FILE = "worker/runtime/stage.py"
 FORBIDDEN_NAMES = frozenset(
     {"base", "bases", "common", "commons", "helper", "helpers", "manager", "managers", "util", "utilities", "utils"}
@@ -233,6 +234,30 @@ def sink_makers(sources: Sequence[Source]) -> list[str]:
         for node in source.nodes()
         if isinstance(node, ast.Call) and "MilvusSink" in {getattr(node.func, "id", ""), getattr(node.func, "attr", "")}
     ]
+
+
+def filter_names(sources: Sequence[Source]) -> list[str]:
+    """Filters are declared in one file: the rest of the worker names none that excludes, so none that has both forms."""
+    declared = {
+        field.target.id
+        for source in sources
+        if source.path == FILTERS_FILE
+        for node in source.nodes()
+        if isinstance(node, ast.ClassDef) and node.name == "Filters"
+        for field in node.body
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and field.target.id.startswith("not_")
+    }
+    found = []
+    for source in sources:
+        if source.package() != "worker" or source.path.startswith("worker/asking/"):
+            continue
+        for node in source.nodes():
+            names = {getattr(node, part, None) for part in ("attr", "arg", "id")}
+            if isinstance(node, ast.Constant):
+                names.add(node.value)
+            line = getattr(node, "lineno", 0)
+            found += [f"{source.path}:{line} names the filter {name}" for name in sorted(declared.intersection(names))]
+    return found
 
 
 def full_inits(sources: Sequence[Source]) -> list[str]:

@@ -17,6 +17,7 @@ from tests.source_rules import (
     Source,
     catch_alls,
     environment_readers,
+    filter_names,
     forbidden_names,
     full_inits,
     import_cycles,
@@ -78,6 +79,7 @@ RULES: dict[str, Rule] = {
     "long_files": _no_long_files,
     "catch_alls": catch_alls,
     "sink_makers": sink_makers,
+    "filter_names": filter_names,
     "full_inits": full_inits,
 }
 
@@ -92,6 +94,7 @@ CLEAN = {
     "worker/runtime/stage.py": "try:\n    pass\nexcept Exception:\n    pass\n",
     "worker/service.py": "import numpy\nfrom consumers.record import Record\ntry:\n    pass\nexcept (OSError, ValueError):\n    pass\n",
     "worker/connections.py": "MilvusSink(1)\n",
+    "worker/asking/filters.py": "class Filters:\n    service: list = []\n    not_service: list = []\nnot_service = 1\n",
     "worker/undo.py": "try:\n    pass\nexcept BaseException:\n    print()\n    raise\n",
     "worker/long.py": "pass\n" * MOST_LINES,
     **dict.fromkeys(LONGER, "pass\n" * (MOST_LINES + 1)),
@@ -152,6 +155,10 @@ PLANTED: list[tuple[str, dict[str, str], list[str]]] = [
     ("catch_alls", {"sinks/a.py": "import contextlib\nwith contextlib.suppress(Exception):\n    pass\n"}, ["sinks/a.py:2 catches …"]),
     ("sink_makers", {"worker/a.py": "from sinks.milvus.sink import MilvusSink\nMilvusSink(1)\n"}, ["worker/a.py:2 makes a sink"]),
     ("sink_makers", {"worker/cli/a.py": "import sinks.milvus.sink\nsinks.milvus.sink.MilvusSink(1)\n"}, ["worker/cli/a.py:2 makes…"]),
+    ("filter_names", {"worker/querying/a.py": "f(filters.not_service)\n"}, ["worker/querying/a.py:1 names the filter not_service"]),
+    ("filter_names", {"worker/cli/a.py": "def f(not_service): ...\n"}, ["worker/cli/a.py:1 names the filter not_service"]),
+    ("filter_names", {"worker/http/a.py": "class A:\n    not_service: int\n"}, ["worker/http/a.py:2 names the filter not_service"]),
+    ("filter_names", {"worker/http/a.py": "named = ('not_service',)\n"}, ["worker/http/a.py:1 names the filter not_service"]),
     ("full_inits", {"sinks/__init__.py": '"""A room."""\nX = 1\n'}, ["sinks/__init__.py holds more, or less, than one docstring"]),
     ("full_inits", {"sinks/__init__.py": ""}, ["sinks/__init__.py holds more, or less, than one docstring"]),
 ]

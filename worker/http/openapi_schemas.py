@@ -7,6 +7,7 @@ answers must not mind further keys.
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from worker.asking.filters import FILTERS
 from worker.asking.question import Query
 from worker.querying.around import AROUND
 from worker.querying.forms import FORMS
@@ -270,6 +271,7 @@ def schemas() -> dict[str, Schema]:
     query = Query.model_json_schema(ref_template="#/components/schemas/{model}")
     models: dict[str, Any] = query.pop("$defs")
     query["properties"]["as"] |= {"enum": [name for name, form in FORMS.items() if form is not AROUND]}
-    for name in ("fields", "not_fields"):  # one value stands for a list
-        models["Filters"]["properties"][name]["additionalProperties"] = {"anyOf": [_VALUE, _list(_VALUE)]}
+    for name, of in FILTERS.items():
+        if of.value == "NAME=VALUE":  # one value stands for a list
+            models["Filters"]["properties"][name]["additionalProperties"] = {"anyOf": [_VALUE, _list(_VALUE)]}
     return {"Query": query, **models, **_QUERIES, **_SESSION, **_DOCUMENTS}
