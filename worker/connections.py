@@ -7,10 +7,11 @@ ProducerMisconfigured, each one line.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache, partial
 
 from consumers.registry import RegistryAccess, RegistryClient
-from producers import dead_letters, replies
-from producers.dead_letters import DeadLetterSender
+from producers import replies
+from producers.dead_letters import PRODUCER_PROPERTIES, LetterBox, TopicLetterBox
 from producers.kafka import KafkaProducer
 from producers.replies import ReplySender
 from sinks.milvus.lite import check_folder, local_folder
@@ -27,6 +28,8 @@ from worker.settings.service_tables import RegistryTable
 from worker.settings.settings import Settings, fail_point_of_tests
 from worker.settings.tables import KafkaTable, RedisTable
 
+_CLOSE_S = 1.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connections:
@@ -37,8 +40,7 @@ class Connections:
 
     model: LoadedModel
     sink: Sink
-    dead_letters: DeadLetterSender
-    dead_letter_producer: KafkaProducer
+    dead_letters: LetterBox
     replies: ReplySender
     reply_producer: KafkaProducer
     canary_producer: KafkaProducer | None = None
@@ -53,10 +55,10 @@ class Connections:
     """None: no traces are recorded."""
 
     @property
-    def producers(self) -> tuple[KafkaProducer, ...]:
-        """All of them, in the order in which they are closed."""
+    def producers(self) -> tuple[LetterBox | KafkaProducer, ...]:
+        """All that sends, in the order in which it is closed."""
         canary = () if self.canary_producer is None else (self.canary_producer,)
-        return (self.dead_letter_producer, self.reply_producer, *canary)
+        return (self.dead_letters, self.reply_producer, *canary)
 
 
 def open_connections(settings: Settings, model: LoadedModel, *, say: Callable[[str], None], http: Listening | None = None) -> Connections:
@@ -66,7 +68,7 @@ def open_connections(settings: Settings, model: LoadedModel, *, say: Callable[[s
     """
     kafka = settings.kafka
     sink = _new_sink(settings, vector_space(model.space), say)
-    dead_letter_producer = KafkaProducer(kafka.bootstrap_servers, {**kafka.librdkafka, **dead_letters.PRODUCER_PROPERTIES}, say=say)
+    dead_letters = open_letter_box(kafka, say=say, fail_point=fail_point_of_tests())
     canary_producer = (
         None if settings.status.canary_interval_s is None else KafkaProducer(kafka.bootstrap_servers, kafka.librdkafka, say=say)
     )
@@ -74,10 +76,7 @@ def open_connections(settings: Settings, model: LoadedModel, *, say: Callable[[s
     return Connections(
         model=model,
         sink=sink,
-        dead_letters=DeadLetterSender(
-            dead_letter_producer, kafka.dead_letter_topic, version=vectail_version(), say=say, fail_point=fail_point_of_tests()
-        ),
-        dead_letter_producer=dead_letter_producer,
+        dead_letters=dead_letters,
         replies=ReplySender(reply_producer, say=say),
         reply_producer=reply_producer,
         canary_producer=canary_producer,
@@ -86,6 +85,30 @@ def open_connections(settings: Settings, model: LoadedModel, *, say: Callable[[s
         http=http,
         tracing=tracing_of(settings, say),
     )
+
+
+def open_letter_box(
+    kafka: KafkaTable,
+    *,
+    say: Callable[[str], None],
+    client_say: Callable[[str], None] | None = None,
+    fail_point: Callable[[str], None] = lambda _point: None,
+) -> LetterBox:
+    """Return the box of dead letters; `client_say` takes what the client itself reports, by default `say`. Raises ProducerMisconfigured."""
+    properties = {**kafka.librdkafka, **PRODUCER_PROPERTIES}
+    producer = KafkaProducer(kafka.bootstrap_servers, properties, say=client_say or say)
+    return TopicLetterBox(producer, kafka.dead_letter_topic, version=vectail_version(), say=say, fail_point=fail_point)
+
+
+@contextmanager
+def letter_box_at_need(kafka: KafkaTable, *, say: Callable[[str], None]) -> Iterator[Callable[[], LetterBox]]:
+    """Give a tool the box of dead letters, opened at the first call: most runs write nothing. The call raises ProducerMisconfigured."""
+    box = cache(partial(open_letter_box, kafka, say=say))
+    try:
+        yield box
+    finally:
+        if box.cache_info().currsize:
+            box().close(_CLOSE_S)
 
 
 def tracing_of(settings: Settings, say: Callable[[str], None]) -> Tracing | None:

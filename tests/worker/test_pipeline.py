@@ -83,7 +83,7 @@ def connections(world: World) -> Iterator[Connections]:
     connections = world.connections(world.settings())
     connections.sink.open()
     yield connections
-    connections.dead_letter_producer.close(0.0)
+    connections.dead_letters.close(0.0)
     connections.reply_producer.close(0.0)
 
 

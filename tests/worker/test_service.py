@@ -264,12 +264,11 @@ def test_a_producer_that_can_never_deliver_again_is_a_crash(world: World) -> Non
     running = world.start(world.settings(decode=DecodeTable(errors="strict"))).opened()
     world.send(lines_of(10))
     lines_are(world, 10)
-    letters = running.service.connections.dead_letter_producer
 
     def raise_once(_now_s: float) -> None:
         raise RuntimeError("planted")
 
-    letters.each_tick(raise_once)
+    world.dead_letter_producer.each_tick(raise_once)
     assert running.wait() == CRASHED
     assert running.service.crash is not None
     assert running.service.crash.startswith("kafka-delivery: ")
