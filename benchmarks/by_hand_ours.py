@@ -64,10 +64,10 @@ def index(model: LoadedModel, plan: Plan) -> Turn:
         sink.open(create=False)
         counts = BlockReader(sink).count(CountQuery(LineFilter()))
         texts, last = dict[str, str](), ""
-        while page := sink.all_templates(last, _PAGE):
+        while page := sink.templates.all_above(last, _PAGE):
             texts.update(page)
             last = page[-1][0]
-        vectors = sink.template_vectors(texts)
+        vectors = sink.templates.vectors(texts)
     keep_vectors(plan.folder, [(texts[template], vector) for template, vector in vectors.items()])
     bare_s = bare_seconds(model, list(texts.values())) if plan.mask_mode == "exact" else 0.0
     return Turn(seconds, sum(row.lines for row in counts.rows), figures | {"bare_s": bare_s})

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.by_hand_ours import Looks
-from benchmarks.null_sink import NullSink
+from benchmarks.null_sink import NullSink, NullTemplates
 from benchmarks.own_pipeline import say_nothing
 from benchmarks.own_service import broker_tables, create_topics, in_background
 from benchmarks.race import Wrong
@@ -34,6 +34,28 @@ from worker.settings.settings import load_settings
 _LOOK_S = 0.002
 
 
+class KeptTemplates(NullTemplates):
+    """Keeps the texts of templates in the order in which they came, and their vectors, so that the next worker finds them.
+
+    Thread: any reads, one writes.
+    """
+
+    def __init__(self, *, gives_vectors: bool) -> None:
+        self.kept: list[str] = []
+        self._gives_vectors = gives_vectors
+        self._vectors: dict[str, NDArray[np.float32]] = {}
+
+    def upsert(self, rows: Sequence[TemplateRow]) -> None:
+        """Keep them."""
+        self.kept += [row.text for row in rows]
+        if self._gives_vectors:
+            self._vectors.update((row.template, row.vector) for row in rows)
+
+    def vectors(self, templates: Collection[str]) -> dict[str, NDArray[np.float32]]:
+        """Return those that were kept."""
+        return {template: self._vectors[template] for template in templates if template in self._vectors}
+
+
 class TextSink(NullSink):
     """Keeps the texts of templates, and nothing else.
 
@@ -41,12 +63,9 @@ class TextSink(NullSink):
     """
 
     def __init__(self) -> None:
-        super().__init__()
-        self.texts: list[str] = []
-
-    def upsert_templates(self, rows: Sequence[TemplateRow]) -> None:
-        """Keep their texts."""
-        self.texts += [row.text for row in rows]
+        templates = KeptTemplates(gives_vectors=False)
+        super().__init__(templates)
+        self.texts = templates.kept
 
 
 class VectorSink(NullSink):
@@ -56,16 +75,7 @@ class VectorSink(NullSink):
     """
 
     def __init__(self) -> None:
-        super().__init__()
-        self._vectors: dict[str, NDArray[np.float32]] = {}
-
-    def upsert_templates(self, rows: Sequence[TemplateRow]) -> None:
-        """Keep their vectors."""
-        self._vectors.update((row.template, row.vector) for row in rows)
-
-    def template_vectors(self, templates: Collection[str]) -> dict[str, NDArray[np.float32]]:
-        """Return those that were kept."""
-        return {template: self._vectors[template] for template in templates if template in self._vectors}
+        super().__init__(KeptTemplates(gives_vectors=True))
 
 
 class Turn(NamedTuple):

@@ -9,7 +9,57 @@ from numpy.typing import NDArray
 from benchmarks.safety_sides import NOTHING
 from sinks.block import Block, BlockColumns, BlockId
 from sinks.row import TemplateRow
-from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SeenRun, SinkCounts, TemplateHit
+from sinks.sink import (
+    BlockFilter,
+    Capabilities,
+    ColumnName,
+    FoundBlocks,
+    SeenRun,
+    SinkCounts,
+    TemplateCapabilities,
+    TemplateHit,
+    TemplateView,
+)
+
+
+class NullTemplates:
+    """Takes templates and holds none.
+
+    Thread: any.
+    """
+
+    capabilities = TemplateCapabilities(ranks_words=False, scans=False)
+
+    def upsert(self, rows: Sequence[TemplateRow]) -> None:
+        """Acknowledge."""
+
+    def vectors(self, templates: Collection[str]) -> dict[str, NDArray[np.float32]]:
+        """Return nothing."""
+        return {}
+
+    def texts(self, templates: Collection[str]) -> dict[str, str]:
+        """Return nothing."""
+        return {}
+
+    def stored(self, templates: Collection[str]) -> set[str]:
+        """Return all of them: a worker looks each minute, and writes every template again if one is gone."""
+        return set(templates)
+
+    def nearest(self, vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
+        """Return nothing."""
+        return [[] for _ in vectors]
+
+    def matching(self, text: str, limit: int) -> list[TemplateHit]:
+        """Return nothing."""
+        return []
+
+    def all_above(self, last: str, limit: int) -> list[tuple[str, str]]:
+        """Return nothing."""
+        return []
+
+    def count(self) -> int:
+        """Return 0."""
+        return 0
 
 
 class NullSink:
@@ -19,11 +69,10 @@ class NullSink:
     """
 
     retention_s: float | None = None
-    has_bm25 = False
-    scans_templates = False
-    orders_blocks = False
+    capabilities = Capabilities(orders_blocks=False)
 
-    def __init__(self) -> None:
+    def __init__(self, templates: TemplateView | None = None) -> None:
+        self.templates: TemplateView = templates or NullTemplates()
         self.blocks = 0
         self.block_bytes = 0
 
@@ -32,9 +81,6 @@ class NullSink:
 
     def ping(self) -> None:
         """Do nothing."""
-
-    def upsert_templates(self, rows: Sequence[TemplateRow]) -> None:
-        """Acknowledge."""
 
     def write_blocks(self, blocks: Sequence[Block], *, again: bool = False) -> None:
         """Acknowledge."""
@@ -69,30 +115,6 @@ class NullSink:
     def read_words(self, ids: Collection[BlockId]) -> dict[BlockId, NDArray[np.int32]]:
         """Return nothing."""
         return {}
-
-    def template_vectors(self, templates: Collection[str]) -> dict[str, NDArray[np.float32]]:
-        """Return nothing."""
-        return {}
-
-    def template_texts(self, templates: Collection[str]) -> dict[str, str]:
-        """Return nothing."""
-        return {}
-
-    def stored_templates(self, templates: Collection[str]) -> set[str]:
-        """Return all of them: a worker looks each minute, and writes every template again if one is gone."""
-        return set(templates)
-
-    def nearest_templates(self, vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
-        """Return nothing."""
-        return [[] for _ in vectors]
-
-    def matching_templates(self, text: str, limit: int) -> list[TemplateHit]:
-        """Return nothing."""
-        return []
-
-    def all_templates(self, after: str, limit: int) -> list[tuple[str, str]]:
-        """Return nothing."""
-        return []
 
     def counts(self) -> SinkCounts:
         """Return zeros."""

@@ -17,7 +17,7 @@ from consumers.kafka.subscription import Subscription
 from consumers.poller import Poller, PollerSettings
 from consumers.source import Source
 from producers import dead_letters, replies
-from producers.dead_letters import DeadLetterSender
+from producers.dead_letters import TopicLetterBox
 from producers.kafka import KafkaProducer
 from producers.replies import ReplySender
 from sinks.sink import Sink
@@ -107,8 +107,7 @@ def running_pipeline(settings: Settings, model: LoadedModel, sink: Sink) -> Iter
     connections = Connections(
         model=model,
         sink=sink,
-        dead_letters=DeadLetterSender(dead_letter_producer, kafka.dead_letter_topic, version="benchmark", say=say_nothing),
-        dead_letter_producer=dead_letter_producer,
+        dead_letters=TopicLetterBox(dead_letter_producer, kafka.dead_letter_topic, version="benchmark", say=say_nothing),
         replies=ReplySender(reply_producer),
         reply_producer=reply_producer,
         connect_redis=None,

@@ -39,8 +39,7 @@ class Running(NamedTuple):
 def opened(folder: Path, fill_index: FillIndex) -> Iterator[Running]:
     """Let `fill_index` make the index in a new folder, start a worker on it, and drain it at the end."""
     with closing(EmbeddedBroker()) as broker:
-        milvus = {"uri": str(folder / INDEX), "writers": 1}
-        tables = broker_tables(broker.bootstrap_servers) | {"milvus": milvus, "http": {"port": 0}}
+        tables = broker_tables(broker.bootstrap_servers) | {"milvus": {"uri": str(folder / INDEX)}, "http": {"port": 0}}
         settings = worker_settings_or_fail(None, tables)
         model = load_or_fail(settings)
         fill_index(folder / INDEX, vector_space(model.space).id)

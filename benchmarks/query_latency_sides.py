@@ -114,7 +114,7 @@ def opened(settings: Settings, model: LoadedModel, folder: Path, *, fifo: bool =
 
 def _settings(settings: Settings, bootstrap_servers: str, folder: Path) -> Settings:
     broker = load_settings(None, broker_tables(bootstrap_servers))
-    milvus = settings.milvus.model_copy(update={"uri": str(folder), "writers": 1})
+    milvus = settings.milvus.model_copy(update={"uri": str(folder)})
     limits = settings.limits.model_copy(update={"drain_timeout_s": _DRAIN_S})
     return settings.model_copy(update={"topic": broker.topic, "kafka": broker.kafka, "milvus": milvus, "limits": limits})
 

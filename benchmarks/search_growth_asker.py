@@ -47,7 +47,7 @@ class Asker:
         self._random = Random(_SEED)
         self._noise = np.random.default_rng(_SEED)
         self._reader = BlockReader(filled.sink)
-        self._index = Index(filled.sink, self._reader, TemplateIndex(filled.sink, time.monotonic))
+        self._index = Index(filled.sink, self._reader, TemplateIndex(filled.sink.templates, time.monotonic))
         self.incomplete = 0
         """How many answers were incomplete."""
         self.kinds: Mapping[str, Callable[[], Ask]] = {

@@ -96,7 +96,7 @@ def fill_index(settings: MilvusSettings, texts: Sequence[str], lines: int, *, sp
     sink.open()
     columns = _Columns(texts, start_ms)
     for at in range(0, len(columns.templates), _TEMPLATES_AT_ONCE):
-        sink.upsert_templates(columns.templates[at : at + _TEMPLATES_AT_ONCE])
+        sink.templates.upsert(columns.templates[at : at + _TEMPLATES_AT_ONCE])
     numbers = [count() for _ in range(PARTITIONS)]
     run, waiting, samples, raw_bytes, blocks = new_run(START_MS, 0), list[Block](), list[Sample](), 0, 0
     longest_s = 0.0

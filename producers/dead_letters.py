@@ -1,18 +1,18 @@
-"""Sends records that can never be indexed, whole and with the reason, to a topic of their own.
+"""Keeps records that can never be indexed, whole and with the reason: a `LetterBox`, which is a Kafka topic of their own.
 
-The stages pass a `DeadLetter` to the `DeadLetterSender`, which calls `delivered` exactly once, after the broker's acknowledgement. A dead
-letter that cannot be delivered is held and sent again without limit: its receipt stays open, and one line reports the fault.
+The stages pass a `DeadLetter` to the box, which calls `delivered` exactly once, when the letter is kept for good. A dead letter that
+cannot be delivered is held and sent again without limit: its receipt stays open, and one line reports the fault.
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
-from producers.envelope import HEAD_BYTES, DeadLetter, Envelope, envelope
+from producers.envelope import HEAD_BYTES, DeadLetter, Envelope, ListedPiece, envelope, mark_headers
 from producers.kafka import TOO_LARGE, KafkaProducer, ProducerBroken, QueueFull
 
-__all__ = ["HEAD_BYTES", "PRODUCER_PROPERTIES", "DeadLetter", "DeadLetterSender", "Envelope", "envelope"]
+__all__ = ["HEAD_BYTES", "PRODUCER_PROPERTIES", "DeadLetter", "Envelope", "LetterBox", "LetterUndelivered", "TopicLetterBox", "envelope"]
 
 MAX_BYTES: Final = 1_000_000
 _HEADS_BYTES: Final = (HEAD_BYTES, 4_096, 256)
@@ -27,7 +27,44 @@ PRODUCER_PROPERTIES: Final[Mapping[str, str]] = {
     "batch.num.messages": "1",  # a broker refuses whole batches, so one large letter would fail its neighbours
     "topic.metadata.propagation.max.ms": "5000",  # report a missing topic soon
 }
-"""Properties that the producer of a DeadLetterSender needs."""
+"""Properties that the producer of a TopicLetterBox needs."""
+
+
+class LetterUndelivered(Exception):
+    """The box did not take something; one line."""
+
+
+class LetterBox(Protocol):
+    """Where dead letters are kept.
+
+    Thread: any.
+    """
+
+    @property
+    def name(self) -> str:
+        """What a message calls it."""
+
+    @property
+    def fatal(self) -> str | None:
+        """Why nothing can be delivered any more, in one line, or None."""
+
+    @property
+    def open_letters(self) -> int:
+        """Letters that are not acknowledged yet."""
+
+    def send(self, letter: DeadLetter, *, delivered: Callable[[], None]) -> None:
+        """Take one dead letter; never blocks, never fails. `delivered` is called on a thread of the box."""
+
+    def mark(
+        self, place: tuple[int, int], failing: Sequence[ListedPiece], *, delivered: Callable[[str | None], None], wait_s: float
+    ) -> None:
+        """Mark the letter at a place as replayed, but for the pieces that still fail; sent once.
+
+        `delivered` gets None, or why it was not kept. Raises LetterUndelivered if the box has no room for `wait_s`, or is broken.
+        """
+
+    def close(self, timeout_s: float) -> int:
+        """Deliver what is open; return how many were not. Safe to call twice."""
 
 
 class _OpenLetter:
@@ -43,8 +80,8 @@ class _OpenLetter:
         """How many of `_HEADS_BYTES` have been tried."""
 
 
-class DeadLetterSender:
-    """Sends dead letters and never drops one; the ledger bounds how many are open, because each holds its receipt.
+class TopicLetterBox:
+    """A topic of dead letters. It never drops one; the ledger bounds how many are open, because each holds its receipt.
 
     Thread: any may call `send`; everything else runs on the producer's delivery thread, so there is no lock.
     """
@@ -56,16 +93,14 @@ class DeadLetterSender:
         *,
         version: str,
         say: Callable[[str], None],
-        max_bytes: int = MAX_BYTES,
         quiet_s: float = QUIET_S,
         fail_point: Callable[[str], None] = lambda _point: None,
     ) -> None:
-        """`producer` has PRODUCER_PROPERTIES over the user's, and is used for nothing else."""
+        """`producer` has PRODUCER_PROPERTIES over the user's, is used for nothing else, and is closed with the box."""
         self._producer = producer
         self._topic = topic
         self._version = version
         self._say = say
-        self._max_bytes = max_bytes
         self._quiet_s = quiet_s
         self._fail_point = fail_point
         self._unsent: deque[_OpenLetter] = deque()
@@ -79,13 +114,37 @@ class DeadLetterSender:
         producer.each_tick(self.tick)
 
     @property
+    def name(self) -> str:
+        """The topic's."""
+        return self._topic
+
+    @property
+    def fatal(self) -> str | None:
+        """The producer's fatal error, or None."""
+        return self._producer.fatal
+
+    @property
     def open_letters(self) -> int:
         """Letters that are not acknowledged yet."""
         return len(self._unsent) + self.in_client
 
     def send(self, letter: DeadLetter, *, delivered: Callable[[], None]) -> None:
         """Take one dead letter; never blocks, never fails. `delivered` is called on the delivery thread."""
-        self._unsent.append(_OpenLetter(letter, envelope(letter, version=self._version, max_bytes=self._max_bytes), delivered))
+        self._unsent.append(_OpenLetter(letter, envelope(letter, version=self._version, max_bytes=MAX_BYTES), delivered))
+
+    def mark(
+        self, place: tuple[int, int], failing: Sequence[ListedPiece], *, delivered: Callable[[str | None], None], wait_s: float
+    ) -> None:
+        """Mark the letter at a partition and offset, in that partition: Kafka never removes the mark before the letter."""
+        headers = mark_headers(*place, failing, version=self._version)
+        try:
+            self._producer.send(self._topic, value=None, headers=headers, partition=place[0], delivered=delivered, wait_s=wait_s)
+        except (QueueFull, ProducerBroken) as error:
+            raise LetterUndelivered(str(error)) from error
+
+    def close(self, timeout_s: float) -> int:
+        """Flush and close the producer."""
+        return self._producer.close(timeout_s)
 
     def tick(self, now: float) -> None:
         """Send what is due, and report once when nothing has been acknowledged for a while."""

@@ -4,18 +4,20 @@ Nothing here is done line by line but `lines_of`, `all_lines` and `line_at`, whi
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import chain
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sinks.arrow import as_optional_texts, concat, null_column, string_column, take, text_at
-from sinks.block import BlockPlace, Coded, Lines
+from sinks.block import BlockPlace, Coded, Column, Lines
 from sinks.line import Line
 
-_NUMBERS = Lines._fields.index("service")
-_STRINGS = Lines._fields.index("text")
+_OF_LINE = tuple("template" if name == "template_text" else name for name in Line._fields[len(BlockPlace._fields) :])
+"""The column of each attribute of a line, after its place."""
 
 
 def coded(values: Sequence[str]) -> Coded:
@@ -45,27 +47,67 @@ def join_coded(parts: Sequence[Coded]) -> Coded:
     return Coded(mapped[codes], tuple(places))
 
 
+class _Kind(NamedTuple):
+    """How the columns of one type are made and cut.
+
+    Thread: any.
+    """
+
+    make: Callable[[list[Any]], Any]
+    """Of the values of n lines."""
+    values: Callable[[Any], list[Any]]
+    at: Callable[[Any, int], Any]
+    take: Callable[[Any, NDArray[np.int64]], Any]
+    """Copies the given rows."""
+    between: Callable[[Any, int, int], Any]
+    """Returns the rows from a first one to before an end, in the same memory."""
+    join: Callable[[Sequence[Any]], Any]
+
+
+def _numbers(dtype: type[np.generic]) -> _Kind:
+    return _Kind(
+        make=partial(np.array, dtype=dtype),
+        values=np.ndarray.tolist,
+        at=lambda column, i: column[i].item(),
+        take=lambda column, rows: column[rows],
+        between=lambda column, first, end: column[first:end],
+        join=np.concatenate,
+    )
+
+
+_CODED = _Kind(
+    make=coded,
+    values=lambda column: [column.values[code] for code in column.codes.tolist()],
+    at=Coded.text,
+    take=take_coded,
+    between=lambda column, first, end: _used_only(column.codes[first:end], column.values),
+    join=join_coded,
+)
+_TEXTS = _Kind(
+    make=string_column,
+    values=as_optional_texts,
+    at=text_at,
+    take=take,
+    between=lambda column, first, end: column.slice(first, end - first),
+    join=concat,
+)
+
+
+def _kind_of(declared: Any) -> _Kind:  # noqa: ANN401 - a type
+    """Return the kind of a column as `Lines` declares it."""
+    if declared is Coded:
+        return _CODED
+    return _TEXTS if declared is Column else _numbers(get_args(get_args(declared)[1])[0])
+
+
+_KINDS = {name: _kind_of(declared) for name, declared in get_type_hints(Lines).items()}
+"""Of each column, in their order: what is declared in `Lines` is cut, joined and read here."""
+
+
 def lines_of(lines: Sequence[Line]) -> Lines:
     """Return lines of one partition as columns, in their order."""
-    size = len(lines)
-    return Lines(
-        offset=np.fromiter((line.offset for line in lines), np.int64, size),
-        sub=np.fromiter((line.sub for line in lines), np.int32, size),
-        chunk=np.fromiter((line.chunk for line in lines), np.int32, size),
-        chunks=np.fromiter((line.chunks for line in lines), np.int32, size),
-        cut=np.fromiter((line.cut for line in lines), np.uint64, size),
-        records=np.fromiter((line.records for line in lines), np.int32, size),
-        entries=np.fromiter((line.entries for line in lines), np.int32, size),
-        time=np.fromiter((line.time for line in lines), np.int64, size),
-        kafka_time=np.fromiter((line.kafka_time for line in lines), np.int64, size),
-        leader_epoch=np.fromiter((line.leader_epoch for line in lines), np.int32, size),
-        last_leader_epoch=np.fromiter((line.last_leader_epoch for line in lines), np.int32, size),
-        service=coded([line.service for line in lines]),
-        level=coded([line.level for line in lines]),
-        template=coded([line.template_text for line in lines]),
-        text=string_column([line.text for line in lines]),
-        fields=string_column([line.fields for line in lines]),
-    )
+    values = dict(zip(_OF_LINE, zip(*(line[len(BlockPlace._fields) :] for line in lines), strict=True), strict=True)) if lines else {}
+    return Lines(**{name: kind.make(list(values.get(name, ()))) for name, kind in _KINDS.items()})
 
 
 NO_LINES = lines_of(())
@@ -73,68 +115,25 @@ NO_LINES = lines_of(())
 
 def all_lines(place: BlockPlace, lines: Lines) -> list[Line]:
     """Return columns as lines, in their order."""
-    return [
-        Line(*place, *columns)
-        for columns in zip(
-            lines.offset.tolist(),
-            lines.sub.tolist(),
-            lines.chunk.tolist(),
-            lines.chunks.tolist(),
-            as_optional_texts(lines.text),
-            _decoded(lines.template),
-            lines.time.tolist(),
-            lines.kafka_time.tolist(),
-            _decoded(lines.service),
-            _decoded(lines.level),
-            as_optional_texts(lines.fields),
-            lines.cut.tolist(),
-            lines.records.tolist(),
-            lines.entries.tolist(),
-            lines.leader_epoch.tolist(),
-            lines.last_leader_epoch.tolist(),
-            strict=True,
-        )
-    ]
+    columns = (_KINDS[name].values(getattr(lines, name)) for name in _OF_LINE)
+    return [Line(*place, *values) for values in zip(*columns, strict=True)]
 
 
 def line_at(place: BlockPlace, lines: Lines, i: int) -> Line:
     """Return row `i` as a line."""
-    return Line(
-        *place,
-        offset=int(lines.offset[i]),
-        sub=int(lines.sub[i]),
-        chunk=int(lines.chunk[i]),
-        chunks=int(lines.chunks[i]),
-        text=text_at(lines.text, i),
-        template_text=lines.template.text(i),
-        time=int(lines.time[i]),
-        kafka_time=int(lines.kafka_time[i]),
-        leader_epoch=int(lines.leader_epoch[i]),
-        last_leader_epoch=int(lines.last_leader_epoch[i]),
-        service=lines.service.text(i),
-        level=lines.level.text(i),
-        fields=text_at(lines.fields, i),
-        cut=int(lines.cut[i]),
-        records=int(lines.records[i]),
-        entries=int(lines.entries[i]),
-    )
+    return Line(*place, *(_KINDS[name].at(getattr(lines, name), i) for name in _OF_LINE))
 
 
 def take_lines(lines: Lines, rows: NDArray[np.int64]) -> Lines:
     """Copy the given rows, in this order: what comes back shares no memory with `lines`."""
-    numbers = [column[rows] for column in lines[:_NUMBERS]]
-    names = [take_coded(column, rows) for column in (lines.service, lines.level, lines.template)]
-    return Lines._make([*numbers, *names, take(lines.text, rows), take(lines.fields, rows)])
+    return Lines._make(kind.take(column, rows) for kind, column in zip(_KINDS.values(), lines, strict=True))
 
 
 def lines_between(lines: Lines, first: int, end: int) -> Lines:
     """Return the rows from `first` to before `end`, in the memory of `lines`."""
     if end - first == lines.size:
         return lines
-    rows = slice(first, end)
-    numbers = [column[rows] for column in lines[:_NUMBERS]]
-    names = [_used_only(column.codes[rows], column.values) for column in (lines.service, lines.level, lines.template)]
-    return Lines._make([*numbers, *names, *(column.slice(first, end - first) for column in (lines.text, lines.fields))])
+    return Lines._make(kind.between(column, first, end) for kind, column in zip(_KINDS.values(), lines, strict=True))
 
 
 def join_lines(parts: Sequence[Lines]) -> Lines:
@@ -143,10 +142,7 @@ def join_lines(parts: Sequence[Lines]) -> Lines:
         return parts[0]
     if not parts:
         return NO_LINES
-    columns = list(zip(*parts, strict=True))
-    numbers = [np.concatenate(column) for column in columns[:_NUMBERS]]
-    names = [join_coded(column) for column in columns[_NUMBERS:_STRINGS]]
-    return Lines._make([*numbers, *names, *(concat(column) for column in columns[_STRINGS:])])
+    return Lines._make(kind.join(columns) for kind, *columns in zip(_KINDS.values(), *parts, strict=True))
 
 
 def sorted_rows(lines: Lines) -> NDArray[np.int64]:
@@ -215,7 +211,3 @@ def _used_only(codes: NDArray[np.int32], values: tuple[str, ...]) -> Coded:
     places = np.empty(len(values), np.int32)
     places[used] = np.arange(len(used), dtype=np.int32)
     return Coded(places[codes], tuple([values[place] for place in used.tolist()]))
-
-
-def _decoded(column: Coded) -> list[str]:
-    return [column.values[code] for code in column.codes.tolist()]

@@ -129,6 +129,66 @@ class SinkCounts(NamedTuple):
     templates: int
 
 
+class Capabilities(NamedTuple):
+    """What a sink does with blocks that not every sink does.
+
+    Thread: any.
+    """
+
+    orders_blocks: bool
+    """A limited `find_blocks` returns the blocks with the latest `last_ms`; else it returns any."""
+
+
+class TemplateCapabilities(NamedTuple):
+    """What a view does with templates that not every one does.
+
+    Thread: any.
+    """
+
+    ranks_words: bool
+    """`matching` may be called."""
+    scans: bool
+    """Every read looks at all templates, so that a page costs about as much as everything."""
+
+
+class TemplateView(Protocol):
+    """The templates of one embedding space. It is open while its sink is; calls raise what the sink's do.
+
+    Thread: any.
+    """
+
+    @property
+    def capabilities(self) -> TemplateCapabilities:
+        """What it can do; known once it is open."""
+
+    def upsert(self, rows: Sequence[TemplateRow]) -> None:
+        """Store all rows, or raise; a template may come twice (last wins). Returns only when acknowledged."""
+
+    def vectors(self, templates: Collection[str]) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors, float32[dim] and finite, of those of `templates` whose row is stored.
+
+        Bounded consistency: may miss a very new one. A stored vector that is not such a one counts as missing.
+        """
+
+    def texts(self, templates: Collection[str]) -> dict[str, str]:
+        """Return the texts of those of `templates` whose row is stored (as `vectors`)."""
+
+    def stored(self, templates: Collection[str]) -> set[str]:
+        """Return those of `templates` whose row is stored (Strong)."""
+
+    def nearest(self, vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
+        """Return for each of float32[n, dim], of length 1, at most `limit` templates, nearest first."""
+
+    def matching(self, text: str, limit: int) -> list[TemplateHit]:
+        """Return at most `limit` templates that share words with `text`, best first (BM25). ValueError unless it `ranks_words`."""
+
+    def all_above(self, last: str, limit: int) -> list[tuple[str, str]]:
+        """Return id and text of at most `limit` templates with an id above `last`, in the order of their ids."""
+
+    def count(self) -> int:
+        """Return how many rows are stored now (exact, Strong)."""
+
+
 class Sink(Protocol):
     """Templates and blocks behind one border.
 
@@ -146,16 +206,12 @@ class Sink(Protocol):
         """
 
     @property
-    def has_bm25(self) -> bool:
-        """Whether templates can be searched by their words in the sink; known once it is open."""
+    def capabilities(self) -> Capabilities:
+        """What it can do with blocks; known once it is open."""
 
     @property
-    def scans_templates(self) -> bool:
-        """Whether every read of templates looks at all of them, so that a page costs about as much as everything."""
-
-    @property
-    def orders_blocks(self) -> bool:
-        """Whether a limited `find_blocks` returns the blocks with the latest `last_ms`; else it returns any. Known once it is open."""
+    def templates(self) -> TemplateView:
+        """The templates of the worker's embedding space; the same object before and after `open`."""
 
     def open(self, *, create: bool = True, adopt: bool = False) -> None:
         """Create what is missing, check what is there field by field; called once, before the first poll.
@@ -167,9 +223,6 @@ class Sink(Protocol):
 
     def ping(self) -> None:
         """Return when it answers a read, or raise SinkBusy or SinkBroken after a few seconds; waits for no write."""
-
-    def upsert_templates(self, rows: Sequence[TemplateRow]) -> None:
-        """Store all rows, or raise; a template may come twice (last wins). Returns only when acknowledged."""
 
     def write_blocks(self, blocks: Sequence[Block], *, again: bool = False) -> None:
         """Store all blocks, or raise; `again` says that some of them were sent before, with the same content.
@@ -210,27 +263,6 @@ class Sink(Protocol):
 
     def read_words(self, ids: Collection[BlockId]) -> dict[BlockId, NDArray[np.int32]]:
         """Return the words of those of `ids` that are stored (Strong), where the sink keeps them exactly; else nothing."""
-
-    def template_vectors(self, templates: Collection[str]) -> dict[str, NDArray[np.float32]]:
-        """Return the vectors, float32[dim] and finite, of those of `templates` whose row is stored.
-
-        Bounded consistency: may miss a very new one. A stored vector that is not such a one counts as missing.
-        """
-
-    def template_texts(self, templates: Collection[str]) -> dict[str, str]:
-        """Return the texts of those of `templates` whose row is stored (as `template_vectors`)."""
-
-    def stored_templates(self, templates: Collection[str]) -> set[str]:
-        """Return those of `templates` whose row is stored (Strong)."""
-
-    def nearest_templates(self, vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
-        """Return for each of float32[n, dim], of length 1, at most `limit` templates, nearest first."""
-
-    def matching_templates(self, text: str, limit: int) -> list[TemplateHit]:
-        """Return at most `limit` templates that share words with `text`, best first (BM25). Only if it `has_bm25`."""
-
-    def all_templates(self, after: str, limit: int) -> list[tuple[str, str]]:
-        """Return id and text of at most `limit` templates with an id above `after`, in the order of their ids."""
 
     def counts(self) -> SinkCounts:
         """Count the rows of both collections."""

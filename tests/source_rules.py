@@ -35,6 +35,9 @@ ENVIRONMENT_FILES = frozenset(
         "worker/embedding/engine/vllm_library.py",  # writes variables, the only way to configure vLLM
     }
 )
+SINK_FILE = "worker/connections.py"
+"""Knows which sink there is; everybody else is given one."""
+FILTERS_FILE = "worker/asking/filters.py"
 CATCH_ALL_FILE = "worker/runtime/stage.py"
 SERVED_IN = ("worker/http/", "worker/cli/", "worker/service.py", "worker/shutdown.py", "worker/__main__.py")
 """Where it is known that answers go out over HTTP, and that a process ends with a code; the files wire and end."""
@@ -232,6 +235,41 @@ def catch_alls(sources: Sequence[Source]) -> list[str]:
                 continue
             if caught:
                 found.append(f"{source.path}:{node.lineno} catches every exception")
+    return found
+
+
+def sink_makers(sources: Sequence[Source]) -> list[str]:
+    """`MilvusSink(` stands in one file of the product."""
+    return [
+        f"{source.path}:{node.lineno} makes a sink"
+        for source in sources
+        if source.package() in PRODUCT_PACKAGES and source.path != SINK_FILE
+        for node in source.nodes()
+        if isinstance(node, ast.Call) and "MilvusSink" in {getattr(node.func, "id", ""), getattr(node.func, "attr", "")}
+    ]
+
+
+def filter_names(sources: Sequence[Source]) -> list[str]:
+    """Filters are declared in one file: the rest of the worker names none that excludes, so none that has both forms."""
+    declared = {
+        field.target.id
+        for source in sources
+        if source.path == FILTERS_FILE
+        for node in source.nodes()
+        if isinstance(node, ast.ClassDef) and node.name == "Filters"
+        for field in node.body
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and field.target.id.startswith("not_")
+    }
+    found = []
+    for source in sources:
+        if source.package() != "worker" or source.path.startswith("worker/asking/"):
+            continue
+        for node in source.nodes():
+            names = {getattr(node, part, None) for part in ("attr", "arg", "id")}
+            if isinstance(node, ast.Constant):
+                names.add(node.value)
+            line = getattr(node, "lineno", 0)
+            found += [f"{source.path}:{line} names the filter {name}" for name in sorted(declared.intersection(names))]
     return found
 
 

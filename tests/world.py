@@ -90,14 +90,14 @@ def offsets(lines: Sequence[Line]) -> list[int]:
 
 def nearest(sink: Sink, vector: NDArray[np.float32], limit: int) -> list[TemplateHit]:
     """Return the templates nearest to one vector."""
-    return sink.nearest_templates(vector[None], limit)[0]
+    return sink.templates.nearest(vector[None], limit)[0]
 
 
-def open_sink(templates: Iterable[TemplateRow] = (), *, has_bm25: bool = False, orders_blocks: bool = True) -> FakeSink:
+def open_sink(templates: Iterable[TemplateRow] = (), *, ranks_words: bool = False, orders_blocks: bool = True) -> FakeSink:
     """Return a sink with these templates."""
-    sink = FakeSink(dim=DIM, has_bm25=has_bm25, orders_blocks=orders_blocks)
+    sink = FakeSink(dim=DIM, ranks_words=ranks_words, orders_blocks=orders_blocks)
     sink.open()
-    sink.upsert_templates(list(templates))
+    sink.templates.upsert(list(templates))
     return sink
 
 
@@ -114,7 +114,7 @@ def index_of(sink: FakeSink, lines: Sequence[Line] = ()) -> Index:
     """Return what reads a sink, with these lines stored in it."""
     write(sink, *lines)
     clock = lambda: 0.0  # noqa: E731
-    return Index(sink, BlockReader(sink, clock=clock), TemplateIndex(sink, clock))
+    return Index(sink, BlockReader(sink, clock=clock), TemplateIndex(sink.templates, clock))
 
 
 def template_texts(lines: Iterable[Line]) -> list[str]:

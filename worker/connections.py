@@ -1,22 +1,25 @@
-"""Opens every connection of a worker: model, sink, producers, HTTP.
+"""Opens every connection of a worker: model, sink, producers, HTTP; and the index for tools. The only file that makes a sink.
 
 Called before the first poll by `run` and `demo`. What the user must change comes as ModelError, SinkMismatch, SettingsError or
 ProducerMisconfigured, each one line.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache, partial
 
 from consumers.registry import RegistryClient
 from consumers.registry_settings import RegistrySettings
-from producers import dead_letters, replies
-from producers.dead_letters import DeadLetterSender
+from producers import replies
+from producers.dead_letters import PRODUCER_PROPERTIES, LetterBox, TopicLetterBox
 from producers.kafka import KafkaProducer
 from producers.replies import ReplySender
+from sinks.milvus.lite import check_folder, local_folder
 from sinks.milvus.sink import MilvusSink, VectorSpace
 from sinks.sink import Sink
 from worker.embedding.cache.redis_cache import RedisCache
-from worker.embedding.loaded import LoadedModel
+from worker.embedding.loaded import LoadedModel, model_of, space_of
 from worker.embedding.model.space import EmbeddingSpace
 from worker.runtime.listening import Listening
 from worker.runtime.process import vectail_version
@@ -24,6 +27,8 @@ from worker.runtime.stage import Crash
 from worker.runtime.tracing import TraceRules, Tracing, open_tracing
 from worker.settings.settings import Settings, fail_point_of_tests
 from worker.settings.tables import KafkaTable, RedisTable
+
+_CLOSE_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +40,7 @@ class Connections:
 
     model: LoadedModel
     sink: Sink
-    dead_letters: DeadLetterSender
-    dead_letter_producer: KafkaProducer
+    dead_letters: LetterBox
     replies: ReplySender
     reply_producer: KafkaProducer
     canary_producer: KafkaProducer | None = None
@@ -51,10 +55,10 @@ class Connections:
     """None: no traces are recorded."""
 
     @property
-    def producers(self) -> tuple[KafkaProducer, ...]:
-        """All of them, in the order in which they are closed."""
+    def producers(self) -> tuple[LetterBox | KafkaProducer, ...]:
+        """All that sends, in the order in which it is closed."""
         canary = () if self.canary_producer is None else (self.canary_producer,)
-        return (self.dead_letter_producer, self.reply_producer, *canary)
+        return (self.dead_letters, self.reply_producer, *canary)
 
 
 def open_connections(settings: Settings, model: LoadedModel, *, say: Callable[[str], None], http: Listening | None = None) -> Connections:
@@ -63,8 +67,8 @@ def open_connections(settings: Settings, model: LoadedModel, *, say: Callable[[s
     Raises RegistryMisconfigured and TracingMissing.
     """
     kafka = settings.kafka
-    sink = MilvusSink(settings.milvus, vector_space(model.space), consumer_group=kafka.group, say=say)
-    dead_letter_producer = KafkaProducer(kafka.bootstrap_servers, {**kafka.librdkafka, **dead_letters.PRODUCER_PROPERTIES}, say=say)
+    sink = _new_sink(settings, vector_space(model.space), say)
+    dead_letters = open_letter_box(kafka, say=say, fail_point=fail_point_of_tests())
     canary_producer = (
         None if settings.status.canary_interval_s is None else KafkaProducer(kafka.bootstrap_servers, kafka.librdkafka, say=say)
     )
@@ -72,10 +76,7 @@ def open_connections(settings: Settings, model: LoadedModel, *, say: Callable[[s
     return Connections(
         model=model,
         sink=sink,
-        dead_letters=DeadLetterSender(
-            dead_letter_producer, kafka.dead_letter_topic, version=vectail_version(), say=say, fail_point=fail_point_of_tests()
-        ),
-        dead_letter_producer=dead_letter_producer,
+        dead_letters=dead_letters,
         replies=ReplySender(reply_producer, say=say),
         reply_producer=reply_producer,
         canary_producer=canary_producer,
@@ -84,6 +85,30 @@ def open_connections(settings: Settings, model: LoadedModel, *, say: Callable[[s
         http=http,
         tracing=tracing_of(settings, say),
     )
+
+
+def open_letter_box(
+    kafka: KafkaTable,
+    *,
+    say: Callable[[str], None],
+    client_say: Callable[[str], None] | None = None,
+    fail_point: Callable[[str], None] = lambda _point: None,
+) -> LetterBox:
+    """Return the box of dead letters; `client_say` takes what the client itself reports, by default `say`. Raises ProducerMisconfigured."""
+    properties = {**kafka.librdkafka, **PRODUCER_PROPERTIES}
+    producer = KafkaProducer(kafka.bootstrap_servers, properties, say=client_say or say)
+    return TopicLetterBox(producer, kafka.dead_letter_topic, version=vectail_version(), say=say, fail_point=fail_point)
+
+
+@contextmanager
+def letter_box_at_need(kafka: KafkaTable, *, say: Callable[[str], None]) -> Iterator[Callable[[], LetterBox]]:
+    """Give a tool the box of dead letters, opened at the first call: most runs write nothing. The call raises ProducerMisconfigured."""
+    box = cache(partial(open_letter_box, kafka, say=say))
+    try:
+        yield box
+    finally:
+        if box.cache_info().currsize:
+            box().close(_CLOSE_S)
 
 
 def tracing_of(settings: Settings, say: Callable[[str], None]) -> Tracing | None:
@@ -101,6 +126,43 @@ def tracing_of(settings: Settings, say: Callable[[str], None]) -> Tracing | None
 def open_registry(settings: RegistrySettings) -> RegistryClient | None:
     """Return the client of the Schema Registry, None without one; connects to nothing yet. Raises RegistryMisconfigured."""
     return RegistryClient(settings) if settings.url else None
+
+
+@contextmanager
+def open_sink(
+    settings: Settings,
+    space: VectorSpace | None = None,
+    *,
+    strong: bool = True,
+    say: Callable[[str], None] = lambda _line: None,
+    wait: Callable[[Callable[[], None]], None] = lambda attempt: attempt(),
+) -> Iterator[Sink]:
+    """Open an existing index for a tool, and close it; nothing in it is created or altered.
+
+    `space`: by default that of the settings' model. `strong` reads see everything stored; others are as consistent as the settings say.
+    `wait` calls its argument until it raises no SinkBusy, or for as long as it likes. Raises SinkMismatch, ModelError and what `wait` does.
+    """
+    folder = local_folder(settings.milvus.uri)
+    if folder is not None:
+        check_folder(folder)  # before a model is prepared for nothing
+    sink = _new_sink(settings, index_space(settings) if space is None else space, say, strong=strong)
+    try:
+        wait(lambda: sink.open(create=False))
+        yield sink
+    finally:
+        sink.close()
+
+
+def _new_sink(
+    settings: Settings, space: VectorSpace, say: Callable[[str], None], *, strong: bool = False
+) -> Sink:  # fmt: skip
+    table = settings.milvus.model_copy(update={"consistency": "Strong"}) if strong else settings.milvus
+    return MilvusSink(table, space, consumer_group=settings.kafka.group, retention_s=settings.index.retention_s, say=say)
+
+
+def index_space(settings: Settings) -> VectorSpace:
+    """Return the space of the index that the settings' model fills. Raises ModelError."""
+    return vector_space(space_of(model_of(settings), settings.model.dims))
 
 
 def vector_space(space: EmbeddingSpace) -> VectorSpace:

@@ -98,7 +98,7 @@ class Pipeline:
         self.store_lane: Lane[StoreItem] = Lane("store", size=_lines)
         self.answer_lane: Lane[Answerable] = Lane("answer")
         self.flights = Flights(keep_s=self._keep_s)
-        index = IndexLevel(sink.template_vectors, say=say, clock=time.monotonic, draw=random.SystemRandom().random)
+        index = IndexLevel(sink.templates.vectors, say=say, clock=time.monotonic, draw=random.SystemRandom().random)
         self.levels = Levels(memory=MemoryCache(settings.cache.memory_bytes), redis=redis, index=index.find, fail_point=at)
         self._undecodable = TopicFaultLimits("undecodable records", most=settings.limits.max_consecutive_undecodable)
         self._tokenizers: list[Tokenizer] = []
@@ -134,7 +134,7 @@ class Pipeline:
         queries = Stage("prepare-queries", asked, on_crash)
         stores = [
             Stage(f"store-{n}", partial(self.store.body, self.store_lane, self.busy["store"]), on_crash)
-            for n in range(1, self._settings.milvus.writers + 1)
+            for n in range(1, self._settings.index.writers + 1)
         ]
         embedder = self.embedder
         answer = Stage("answer", lambda: self.answer.body(self.answer_lane), on_crash)

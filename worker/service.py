@@ -240,7 +240,7 @@ class Service:
                 watchdog.check(time.monotonic())
             except EngineHangs as error:
                 self.on_crash("engine", error)
-            for producer in (self.connections.dead_letter_producer, self.connections.reply_producer):
+            for producer in (self.connections.dead_letters, self.connections.reply_producer):
                 if producer.fatal is not None:
                     self.on_crash("kafka-delivery", RuntimeError(producer.fatal))
 

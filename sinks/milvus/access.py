@@ -15,7 +15,7 @@ _LOCAL_WRITE_S = 60.0
 """A local write that timed out may still be running, and a second one beside it would lose rows: so it gets long, and then it is final."""
 
 
-def connect(settings: MilvusSettings, local: LocalMilvus | None, consistency: str) -> Client:
+def connect(settings: MilvusSettings, local: LocalMilvus | None) -> Client:
     """Connect to the server of the settings, or to a local folder's. Raises SinkMismatch, or MilvusFault when nobody answers."""
     return Client(
         settings.uri if local is None else local.address,
@@ -23,7 +23,7 @@ def connect(settings: MilvusSettings, local: LocalMilvus | None, consistency: st
         db=settings.db,
         timeout_s=settings.timeout_s,
         write_timeout_s=settings.timeout_s if local is None else max(_LOCAL_WRITE_S, settings.timeout_s),
-        consistency=consistency,
+        consistency=settings.consistency,
         pings=local is None,  # Milvus Lite's server hangs up on a client that pings an idle connection
         tls=tls_options(settings),
     )

@@ -17,10 +17,9 @@ class IndexClock:
     Thread: any.
     """
 
-    def __init__(self, *, monotonic_s: Callable[[], float], wall_ms: Callable[[], float], say: Callable[[str], None]) -> None:
-        """`wall_ms` returns milliseconds since 1970; `say` takes one line where there is a retention."""
-        self._monotonic_s = monotonic_s
-        self._wall_ms = wall_ms
+    def __init__(self, clocks: Callable[[], Clocks], say: Callable[[str], None]) -> None:
+        """`say` takes one line where there is a retention."""
+        self._clocks = clocks
         self._say = say
         self._retention_s: float | None = None
         self._last: Moment | None = None
@@ -34,7 +33,7 @@ class IndexClock:
             uncounted_ms = self._last.uncounted_ms
         if uncounted_ms and retention_s is not None:
             ahead = f"{_days(uncounted_ms)} {'after' if uncounted_ms > 0 else 'before'} the last time that this index knows of"
-            self._say(f"the clock is {ahead}; that makes nothing older for milvus.retention_days, from now on time counts again")
+            self._say(f"the clock is {ahead}; that makes nothing older for index.retention_days, from now on time counts again")
 
     def look(self) -> Moment:
         """Return this moment."""
@@ -45,11 +44,8 @@ class IndexClock:
             moment = self._last = next_moment(self._last, clocks, slack_ms(self._retention_s))
         if moment.uncounted_ms and self._retention_s is not None:
             way = "forward" if moment.uncounted_ms > 0 else "back"
-            self._say(f"the clock was set {way} by {_days(moment.uncounted_ms)}; that makes nothing older for milvus.retention_days")
+            self._say(f"the clock was set {way} by {_days(moment.uncounted_ms)}; that makes nothing older for index.retention_days")
         return moment
-
-    def _clocks(self) -> Clocks:
-        return Clocks(self._monotonic_s(), self._wall_ms())
 
 
 def _days(ms: float) -> str:

@@ -1,7 +1,7 @@
 """The time that dates the blocks of a local folder and lets them expire: only what was seen to pass makes a block older.
 
 A wall clock may be wrong for minutes or days: after a boot without a battery, on a machine that was resumed, before NTP has answered.
-`sinks.milvus.index_clock` asks here with both clocks at hand. Pure: no clock, no sink.
+`sinks.milvus.index_clock` asks here with both clocks at hand. Pure but for `read_clocks`.
 
 Theory of operation. L is the retention, S (`slack_ms`) a tenth of it, at most a day; without a retention, a day.
 1. *Index time* counts milliseconds. Where the wall clock was always right it is the time since 1970. A block bears the index time at which
@@ -21,6 +21,7 @@ Not taken: to wait until the wall clock has been steady, and then to believe it.
 wrong clock, and to the next process what was written in 1970 looks old. To date old blocks anew: thousands of heads would be rewritten.
 """
 
+import time
 from typing import NamedTuple
 
 _DAY_MS = 86_400_000
@@ -35,6 +36,11 @@ class Clocks(NamedTuple):
     monotonic_s: float
     wall_ms: float
     """Milliseconds since 1970."""
+
+
+def read_clocks() -> Clocks:
+    """Read the clocks of this machine."""
+    return Clocks(time.monotonic(), time.time() * 1000)
 
 
 class Moment(NamedTuple):

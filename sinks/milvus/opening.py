@@ -37,6 +37,8 @@ class Wishes(NamedTuple):
     settings: MilvusSettings
     space: VectorSpace
     group: str
+    retention_s: float | None
+    """0: blocks stay for ever; None: as long as they do now."""
     local: bool
     create: bool
     adopt: bool
@@ -83,7 +85,7 @@ def open_collections(client: Client, wishes: Wishes) -> Opened:
         _adopt(client, blocks, wishes)
     if wishes.create and not wishes.local:
         is_new = None in before
-        blocks, found = set_lifetimes(client, blocks, found, settings.retention_s, wishes.now_s, None if is_new else wishes.say)
+        blocks, found = set_lifetimes(client, blocks, found, wishes.retention_s, wishes.now_s, None if is_new else wishes.say)
     return Opened(
         store, templates, found.index_type, (found.id, blocks.id), blocks.ttl_s or None, blocks.properties.get(CLOCK_PROPERTY, "")
     )

@@ -27,7 +27,6 @@ IndexName = Literal[
     "AISAQ",
     "GPU_CAGRA",
 ]
-_DAY_S = 86_400.0
 
 
 class VectorSpace(NamedTuple):
@@ -77,16 +76,5 @@ class MilvusSettings(BaseModel):
     """Of searches and counts. `Bounded`: faster on a server, and what was stored in the last seconds may be missing."""
     timeout_s: float = Field(default=10.0, gt=0)
     """Seconds to wait for one answer; then a write is tried again and a search fails. A write to a local folder may take 60 s."""
-    writers: int = Field(default=1, ge=1, le=16)
-    """Threads that write. Raise it when a remote server is the bottleneck; a local folder is written by one thread at a time."""
     batch_bytes: int = Field(default=8_000_000, ge=1_000_000, le=48_000_000)
     """Most bytes of blocks in one write."""
-    retention_days: float | None = Field(default=None, ge=0, le=36_500)
-    """Days after which lines are removed (up to a tenth later). 0: never. Not set: what a server's collections have now, in a local folder
-    never. On a server templates go after three times that; in a local folder they stay, and a pause of the worker that is longer than a
-    tenth, or than a day, does not count."""
-
-    @property
-    def retention_s(self) -> float | None:
-        """`retention_days` in seconds."""
-        return None if self.retention_days is None else self.retention_days * _DAY_S

@@ -16,9 +16,9 @@ from sinks.block import Block, BlockColumns, BlockId
 from sinks.milvus.access import connect
 from sinks.milvus.collections import check_name
 from sinks.milvus.faults import MilvusFault, refusal
-from sinks.milvus.fields import CLOCK_PROPERTY, CollectionFound, Layout, templates_layout
+from sinks.milvus.fields import CLOCK_PROPERTY, CollectionFound, templates_layout
 from sinks.milvus.index_clock import IndexClock
-from sinks.milvus.index_time import expired_before_ms
+from sinks.milvus.index_time import Clocks, expired_before_ms, read_clocks
 from sinks.milvus.lending import Lending
 from sinks.milvus.lite import LocalMilvus, check_folder, local_folder, names_server
 from sinks.milvus.lite_blocks import LiteBlocks
@@ -26,16 +26,11 @@ from sinks.milvus.opening import Opened, Wishes, open_collections, set_lifetimes
 from sinks.milvus.server_blocks import ServerBlocks
 from sinks.milvus.settings import MilvusSettings, VectorSpace
 from sinks.milvus.templates import Templates
-from sinks.milvus.writing import block_batches, check_vector, template_batches
-from sinks.row import TemplateRow
-from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SeenRun, SinkBroken, SinkBusy, SinkCounts, SinkMismatch, TemplateHit
+from sinks.milvus.writing import block_batches
+from sinks.sink import BlockFilter, Capabilities, ColumnName, FoundBlocks, SeenRun, SinkBroken, SinkBusy, SinkCounts, SinkMismatch
 
 __all__ = ["MilvusSettings", "MilvusSink", "VectorSpace"]
 
-Consistency = Literal["Bounded", "Strong"]
-_MEMORY_TEMPLATES_READ = 250
-"""A local search visits templates in memory in Python (75 µs each) and those in segments at C speed: with more than so many in memory,
-they are written out first."""
 _PING_S = 2.5
 """For one answer to `ping`. In a folder of ten million lines the read took 0.5 s at worst, beside writes at full speed and the joining of
 the heads' files (measured); of columns it would wait for the joining of theirs, which takes many times as long."""
@@ -53,26 +48,26 @@ class MilvusSink:
         space: VectorSpace,
         *,
         consumer_group: str = "vectail",
-        consistency: Consistency | None = None,
+        retention_s: float | None = None,
         say: Callable[[str], None] = lambda _line: None,
-        clock: Callable[[], float] = time.monotonic,
-        wall_ms: Callable[[], float] = lambda: time.time() * 1000,
+        clocks: Callable[[], Clocks] = read_clocks,
     ) -> None:
-        """`consistency`: of reads that are not Strong anyway; by default the settings'.
+        """`retention_s`: after how many seconds a block goes; 0: never, None: as the collections have it, in a local folder never.
 
         `say` takes one line about what `open` changes in existing collections, and about a clock that was set.
         """
         self._settings = settings
         self._space = space
         self._group = consumer_group
-        self._consistency = consistency or settings.consistency
+        self._wanted_s = retention_s
         self._say = say
         self._lent = Lending()
-        self._index_clock = IndexClock(monotonic_s=clock, wall_ms=wall_ms, say=say)
-        self._retention_s = settings.retention_s or None
+        self._index_clock = IndexClock(clocks, say)
+        self._retention_s = retention_s or None
         self._ids: tuple[int, ...] = ()
         self._blocks: ServerBlocks | LiteBlocks | None = None
-        self._templates = self._reader(templates_layout(settings.collection, space.id, space.dim), "FLAT")
+        layout = templates_layout(settings.collection, space.id, space.dim)
+        self._templates = Templates(layout, self._lent, local=not names_server(settings.uri))
 
     @property
     def retention_s(self) -> float | None:
@@ -80,19 +75,14 @@ class MilvusSink:
         return self._retention_s
 
     @property
-    def has_bm25(self) -> bool:
-        """Whether Milvus ranks templates by their words; known once it is open."""
-        return self._templates.layout.words is not None
+    def capabilities(self) -> Capabilities:
+        """A limited `find_blocks` of a local folder returns the latest blocks; a server does not promise it."""
+        return Capabilities(orders_blocks=isinstance(self._blocks, LiteBlocks))
 
     @property
-    def scans_templates(self) -> bool:
-        """Whether every read of templates looks at all of them: a local folder has no index of keys."""
-        return not names_server(self._settings.uri)
-
-    @property
-    def orders_blocks(self) -> bool:
-        """Whether a limited `find_blocks` returns the latest blocks: a local folder's does, of a server's nobody has shown it."""
-        return isinstance(self._blocks, LiteBlocks)
+    def templates(self) -> Templates:
+        """The templates of its space."""
+        return self._templates
 
     @property
     def repaired_files(self) -> int:
@@ -118,10 +108,10 @@ class MilvusSink:
         if folder is not None and not create:
             check_folder(folder)
         is_local = folder is not None
-        wishes = Wishes(self._settings, self._space, self._group, is_local, create, adopt, time.time(), self._say)
+        wishes = Wishes(self._settings, self._space, self._group, self._wanted_s, is_local, create, adopt, time.time(), self._say)
         try:
             local = None if folder is None else LocalMilvus(folder)
-            client = self._lent.open(local, lambda: connect(self._settings, local, self._consistency))
+            client = self._lent.open(local, lambda: connect(self._settings, local))
             self._use(open_collections(client, wishes))
         except MilvusFault as fault:
             self.close()
@@ -131,10 +121,6 @@ class MilvusSink:
         except SinkMismatch:
             self.close()
             raise
-
-    def upsert_templates(self, rows: Sequence[TemplateRow]) -> None:
-        """Store all rows, or raise: ValueError for a vector of another dimension or not finite, else the protocol's exceptions."""
-        self._lent.upsert(self._templates.layout, template_batches(rows, self._templates.layout))
 
     def write_blocks(self, blocks: Sequence[Block], *, again: bool = False) -> None:
         """Store all blocks, or raise. `again`: some of them may be there already."""
@@ -197,44 +183,6 @@ class MilvusSink:
             blocks = self._there()
             return {} if isinstance(blocks, LiteBlocks) else blocks.words(ids)
 
-    def template_vectors(self, templates: Collection[str]) -> dict[str, NDArray[np.float32]]:
-        """Return the vectors, float32[dim] and finite, of those of `templates` that are stored; asked for in bounded pieces."""
-        return self._templates.vectors(templates)
-
-    def template_texts(self, templates: Collection[str]) -> dict[str, str]:
-        """Return the texts of those of `templates` that are stored; asked for in bounded pieces."""
-        return self._templates.texts(templates)
-
-    def stored_templates(self, templates: Collection[str]) -> set[str]:
-        """Return those of `templates` whose row is stored; asked for in bounded pieces."""
-        return self._templates.stored(templates)
-
-    def nearest_templates(self, vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
-        """Return for each at most `limit` (and 16,384) templates, nearest first; ValueError for vectors not finite float32[n, dim]."""
-        for vector in vectors:
-            check_vector(vector, self._space.dim, "the query")
-        if limit < 1:
-            return [[] for _ in vectors]
-        self._lent.lighten(self._templates.layout, _MEMORY_TEMPLATES_READ)
-        return self._templates.nearest(vectors, limit)
-
-    def matching_templates(self, text: str, limit: int) -> list[TemplateHit]:
-        """Return at most `limit` (and 16,384) templates by their words, best first. Raises ValueError when Milvus does not rank them.
-
-        A local folder scores each of its segments by how rare a word is in that one.
-        """
-        words = self._templates.layout.words
-        if words is None:
-            raise ValueError("milvus.bm25 is off: Milvus does not rank the templates of this index by their words")
-        if limit < 1:
-            return []
-        self._lent.lighten(self._templates.layout, _MEMORY_TEMPLATES_READ)
-        return self._templates.matching(words, text, limit)
-
-    def all_templates(self, after: str, limit: int) -> list[tuple[str, str]]:
-        """Return id and text of at most `limit` templates with an id above `after`, in the order of their ids."""
-        return self._templates.all_above(after, limit)
-
     def ping(self) -> None:
         """Return when a head has been read, or none was there: a few seconds at most, however busy the writers are."""
         self._there()
@@ -244,8 +192,9 @@ class MilvusSink:
 
     def counts(self) -> SinkCounts:
         """Count the rows of both, exactly."""
-        with self._lent.calls() as client:
-            return SinkCounts(blocks=self._there().count(), templates=client.count(self._templates.layout.name))
+        with self._lent.calls():
+            blocks = self._there().count()
+        return SinkCounts(blocks, self._templates.count())
 
     def close(self) -> None:
         """Release the connection and the folder."""
@@ -258,10 +207,7 @@ class MilvusSink:
             self._index_clock.begin(opened.mark, opened.blocks.dates(), self._retention_s)
         else:
             self._retention_s = opened.retention_s
-        self._templates = self._reader(opened.templates, opened.index_type)
-
-    def _reader(self, layout: Layout, index_type: str) -> Templates:
-        return Templates(layout, index_type, self._lent.calls, local=not names_server(self._settings.uri))
+        self._templates.use(opened.templates, opened.index_type)
 
     def _there(self) -> ServerBlocks | LiteBlocks:
         self._lent.check()

@@ -1,24 +1,26 @@
-"""What the templates' collection answers: rows by id, by vector, by words, and all of them in pages.
+"""The `TemplateView` of the Milvus sink: one collection, read by id, by vector, by words, and in pages.
 
-Called by the sink's door only, which lends its client out (`calls`) and turns faults into the protocol's exceptions. Nothing here
-has a state but the collection it reads. A server refuses an answer of more than 100 MB and a text may have 64 KiB: texts come in pieces.
+Made by the sink's door, whose connection it borrows call by call. A server refuses an answer of more than 100 MB and a text may have
+64 KiB: texts come in pieces.
 """
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sinks.milvus.backend import search_params
-from sinks.milvus.client import Client, Hit
+from sinks.milvus.client import Hit
 from sinks.milvus.expressions import MOST_ROWS, after, any_of_each, literal
 from sinks.milvus.faults import MilvusFault
 from sinks.milvus.fields import Field, Layout
+from sinks.milvus.lending import Lending
 from sinks.milvus.packing import Wanted, unpack
-from sinks.sink import TemplateHit
+from sinks.milvus.writing import check_vector, template_batches
+from sinks.row import TemplateRow
+from sinks.sink import TemplateCapabilities, TemplateHit
 
 TEXTS_AT_ONCE = 1_000
 _KEYS_AT_ONCE = 1_000
@@ -28,22 +30,38 @@ _LOCAL_LEAST = 100
 _ID_DIGITS = 12
 """So many first digits of an id tell where it lies."""
 _ID_RANGE = 16**_ID_DIGITS
+_MEMORY_TEMPLATES_READ = 250
+"""A local search visits templates in memory in Python (75 µs each) and those in segments at C speed: with more than this many in memory,
+they are written out first."""
 _LETTER = re.compile(r"[^\W_]")
 """What any analyser makes words of; it depends on the server whether it may be asked for a text without one."""
 
 
 class Templates:
-    """Questions to the templates' collection.
+    """The templates' collection.
 
     Thread: any.
     """
 
-    def __init__(self, layout: Layout, index_type: str, calls: Callable[[], AbstractContextManager[Client]], *, local: bool) -> None:
-        """`index_type`: of the vectors."""
+    def __init__(self, layout: Layout, lent: Lending, *, local: bool) -> None:
         self.layout = layout
-        self._index_type = index_type
-        self._calls = calls
+        self._index_type = "FLAT"
+        self._lent = lent
+        self._calls = lent.calls
         self._local = local
+
+    @property
+    def capabilities(self) -> TemplateCapabilities:
+        """Whether Milvus ranks templates by their words; a local folder has no index of keys, so it scans."""
+        return TemplateCapabilities(ranks_words=self.layout.words is not None, scans=self._local)
+
+    def use(self, layout: Layout, index_type: str) -> None:
+        """Take the collection as `open` found it; `index_type`: of the vectors."""
+        self.layout, self._index_type = layout, index_type
+
+    def upsert(self, rows: Sequence[TemplateRow]) -> None:
+        """Store all rows, or raise: ValueError for a vector of another dimension or not finite, else the protocol's exceptions."""
+        self._lent.upsert(self.layout, template_batches(rows, self.layout))
 
     def texts(self, templates: Collection[str]) -> dict[str, str]:
         """Return the texts of those of `templates` whose row is stored (Bounded)."""
@@ -62,7 +80,12 @@ class Templates:
         return {row["template"] for row in self._by_key(templates, ("template",), _KEYS_AT_ONCE, "Strong")}
 
     def nearest(self, vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
-        """Return for each vector at most `limit` (and at most 16,384) templates, nearest first; as many vectors at once as may be."""
+        """Return for each at most `limit` (and 16,384) templates, nearest first; ValueError for vectors not finite float32[n, dim]."""
+        for vector in vectors:
+            check_vector(vector, self.layout.vector.limit, "the query")
+        if limit < 1:
+            return [[] for _ in vectors]
+        self._lent.lighten(self.layout, _MEMORY_TEMPLATES_READ)
         most = min(limit, MOST_ROWS)
         at_once = MOST_ROWS // most
         params = search_params(self._index_type, most)
@@ -71,10 +94,17 @@ class Templates:
             answers += self._search(self.layout.vector, vectors[start : start + at_once], most, params)
         return self._with_texts(answers, lambda score: max(-1.0, min(score, 1.0)))
 
-    def matching(self, words: Field, text: str, limit: int) -> list[TemplateHit]:
-        """Return at most `limit` (and at most 16,384) templates that share words with a text, best first."""
-        if not _LETTER.search(text):
+    def matching(self, text: str, limit: int) -> list[TemplateHit]:
+        """Return at most `limit` (and 16,384) templates by their words, best first. Raises ValueError when Milvus does not rank them.
+
+        A local folder scores each of its segments by how rare a word is in that one.
+        """
+        words = self.layout.words
+        if words is None:
+            raise ValueError("milvus.bm25 is off: Milvus does not rank the templates of this index by their words")
+        if limit < 1 or not _LETTER.search(text):
             return []
+        self._lent.lighten(self.layout, _MEMORY_TEMPLATES_READ)
         asked = text.encode(errors="replace").decode()  # a lone surrogate cannot be sent, and stands in no word
         answers = self._search(words, [asked], min(limit, MOST_ROWS), {})
         (hits,) = self._with_texts(answers, abs)  # a server's scores are positive, Milvus Lite's negative
@@ -87,6 +117,11 @@ class Templates:
         ids = self._lowest(last, limit)
         texts = {row["template"]: row["text"] for row in self._by_key(ids, ("template", "text"), TEXTS_AT_ONCE, None)}
         return [(one, texts[one]) for one in ids if one in texts]
+
+    def count(self) -> int:
+        """Return how many rows are stored, exactly."""
+        with self._calls() as client:
+            return client.count(self.layout.name)
 
     def _all_above_local(self, last: str, limit: int) -> list[tuple[str, str]]:
         """Milvus Lite looks at every row for each answer, and takes no order: so few answers, each of a range of ids.

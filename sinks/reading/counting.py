@@ -20,7 +20,7 @@ from sinks.block import BlockId, Column, Lines
 from sinks.field_pairs import field_names, field_values
 from sinks.heads import Heads
 from sinks.reading.copies import reach_of, with_events_beyond, with_other_runs
-from sinks.reading.filters import LineFilter, block_filter, rows_of, values_fit, wanted_rows, with_fields
+from sinks.reading.filters import LineFilter, block_filter, heads_fit, rows_of, wanted_rows, with_fields
 from sinks.reading.names import TemplateNames, template_ids
 from sinks.reading.snapshot import MOST_PLACES, PLACES, PLACES_AND_FIELDS, Snapshot
 from sinks.reading.tally import FIELD, FIELD_NAMES, GroupBy, Groups, Tally, top
@@ -171,11 +171,9 @@ class _Counting:
         self._templates = None if query.templates is None else frozenset(query.templates)
         self._block_of = np.repeat(np.arange(heads.size), np.diff(heads.start))
         self._shared = sharing_blocks(heads)
-        all_services, any_service = values_fit(heads.services, query.only.services, query.only.not_services)
-        all_levels, any_level = values_fit(heads.levels, query.only.levels, query.only.not_levels)
-        self._touched = any_service & any_level
+        whole, self._touched = heads_fit(heads, query.only)
         """Blocks that may hold a wanted line."""
-        self._whole = all_services & all_levels & ~self._shared & self._are_in_one_group()
+        self._whole = whole & ~self._shared & self._are_in_one_group()
         if self._reads_fields:
             self._whole[:] = False
 

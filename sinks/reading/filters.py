@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sinks.arrow import take
 from sinks.block import Coded, Column, Lines
 from sinks.field_pairs import field_values
+from sinks.heads import Heads
 from sinks.reading.names import template_ids
 from sinks.row import template_keys
 from sinks.sink import BlockFilter
@@ -126,6 +127,13 @@ def values_fit(
     known = {one: fits(one) for one in set(values)}
     both = np.array([known[one] for one in values], np.bool_).reshape(-1, 2)
     return both[:, 0], both[:, 1]
+
+
+def heads_fit(heads: Heads, only: LineFilter) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return of each block whether all its services and levels pass, and whether any does."""
+    all_services, any_service = values_fit(heads.services, only.services, only.not_services)
+    all_levels, any_level = values_fit(heads.levels, only.levels, only.not_levels)
+    return all_services & all_levels, any_service & any_level
 
 
 def with_fields(fields: Column, rows: NDArray[np.int64], only: LineFilter) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from sinks.block import BlockId, Lines
 from sinks.heads import Heads
-from sinks.reading.filters import LineFilter, block_filter, values_fit, wanted_rows, with_fields
+from sinks.reading.filters import LineFilter, block_filter, heads_fit, wanted_rows, with_fields
 from sinks.reading.listing import NewestFirst, Pace
 from sinks.reading.names import TemplateNames, template_ids
 from sinks.reading.snapshot import PLACES, PLACES_AND_FIELDS, Snapshot
@@ -61,7 +61,7 @@ def newest_templates(snapshot: Snapshot, pace: Pace, names: TemplateNames, only:
 
 def _whole_blocks(heads: Heads, only: LineFilter) -> NDArray[np.bool_]:
     """Return the blocks of which every line passes."""
-    whole = values_fit(heads.services, only.services, only.not_services)[0] & values_fit(heads.levels, only.levels, only.not_levels)[0]
+    whole = heads_fit(heads, only)[0]
     if only.since_ms is not None:
         whole &= heads.first_ms >= only.since_ms
     if only.until_ms is not None:

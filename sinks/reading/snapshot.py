@@ -56,7 +56,7 @@ class Snapshot:
         self._started_s: float | None = None
         self.damaged: dict[BlockId, None] = {}
         """Blocks that could not be decoded, in the order in which they were met."""
-        self.orders_blocks = sink.orders_blocks
+        self.orders_blocks = sink.capabilities.orders_blocks
         self._found: dict[BlockFilter, FoundBlocks] = {}
         """Whole listings, by what was asked for: asked again, they are the same."""
         self.is_first = not is_last
@@ -106,7 +106,7 @@ class Snapshot:
 
     def template_id_after(self, template: str) -> str | None:
         """Return the first stored template's id above this one."""
-        return next((found for found, _ in self._sink.all_templates(template, 1)), None)
+        return next((found for found, _ in self._sink.templates.all_above(template, 1)), None)
 
     def _batches(self, ids: Collection[BlockId], columns: Sequence[ColumnName]) -> Iterator[list[BlockId]]:
         size = MOST_TEXTS if "texts" in columns else MOST_PLACES

@@ -66,7 +66,7 @@ EACH_SINK = [pytest.param(name, marks=_marks(name)) for name in SINKS]
 @contextmanager
 def _fake_with_words(folder: Path, server: Server) -> Iterator[Sink]:
     del folder, server
-    yield FakeSink(dim=DIM, has_bm25=True)
+    yield FakeSink(dim=DIM, ranks_words=True)
 
 
 @contextmanager

@@ -102,7 +102,7 @@ def test_a_limit_cuts_and_says_so(sink: Sink) -> None:
     for limit, is_all in ((3, False), (9, False), (10, True), (11, True)):
         found = sink.find_blocks(ALL, limit=limit)
         assert (found.heads.size, found.is_all) == (min(limit, 10), is_all)
-        if sink.orders_blocks:
+        if sink.capabilities.orders_blocks:
             assert set(found.heads.ids) == {one.id for one in stored[-limit:]}
     few = sink.find_blocks(BlockFilter(until_ms=3), limit=3)
     assert (set(few.heads.ids), few.is_all) == ({one.id for one in stored[:3]}, True)

@@ -19,6 +19,7 @@ from sinks.heads import head_row, join_heads
 from sinks.row import TEMPLATE_TEXT_BYTES, TemplateRow
 from sinks.sink import (
     BlockFilter,
+    Capabilities,
     ColumnName,
     FoundBlocks,
     OffsetSpan,
@@ -29,6 +30,7 @@ from sinks.sink import (
     SinkCounts,
     SinkMismatch,
     SinkRejected,
+    TemplateCapabilities,
     TemplateHit,
 )
 
@@ -41,16 +43,14 @@ class FakeSink:
     Thread: any.
     """
 
-    def __init__(self, dim: int = 384, *, has_bm25: bool = False, orders_blocks: bool = True, consumer_group: str = "vectail") -> None:
+    def __init__(self, dim: int = 384, *, ranks_words: bool = False, orders_blocks: bool = True, consumer_group: str = "vectail") -> None:
         self.dim = dim
-        self.has_bm25 = has_bm25
-        self.scans_templates = False
-        self.orders_blocks = orders_blocks
+        self.capabilities = Capabilities(orders_blocks=orders_blocks)
         self.consumer_group = consumer_group
         self.owner_group = consumer_group
         """The group whose index it is."""
         self.blocks: dict[BlockId, Block] = {}
-        self.templates: dict[str, TemplateRow] = {}
+        self.templates = FakeTemplates(self, ranks_words=ranks_words)
         self.calls: list[str] = []
         """Names of all calls so far, including refused ones, `open` and `close`."""
         self.written: list[BlockId] = []
@@ -82,14 +82,14 @@ class FakeSink:
         """Set when a call reaches the gate; a test clears it and waits for it."""
         self.on_write: Callable[[Sequence[TemplateRow] | Sequence[Block]], None] = lambda _rows: None
         """Called with templates or blocks before they are stored, outside the lock; may raise."""
-        self._lock = threading.Lock()
+        self.lock = threading.Lock()
 
     @property
     def retention_s(self) -> float | None:
         return self.lifetime_s
 
     def open(self, *, create: bool = True, adopt: bool = False) -> None:
-        self._begin("open", needs_open=False)
+        self.begin("open", needs_open=False)
         if self.mismatch:
             raise SinkMismatch(self.mismatch)
         if not create and not self.exists:
@@ -101,74 +101,63 @@ class FakeSink:
         self.exists = True
         self.is_open = True
 
-    def upsert_templates(self, rows: Sequence[TemplateRow]) -> None:
-        self._begin("upsert_templates")
-        for row in rows:
-            self._check_vector(row.vector)
-            if row.text in self.rejected_texts or not _fits(row.text, TEMPLATE_TEXT_BYTES):
-                raise SinkRejected(f"template {row.template!r}: its text is refused")
-        self.on_write(rows)
-        with self._lock:
-            self.templates.update((row.template, row._replace(vector=np.array(row.vector, np.float32))) for row in rows)
-        self._acknowledge()
-
     def write_blocks(self, blocks: Sequence[Block], *, again: bool = False) -> None:
-        self._begin("write_blocks")
+        self.begin("write_blocks")
         for block in blocks:
             if self.rejects(block):
                 raise SinkRejected(f"block {block.id}: the fake sink is told to reject it")
         self.on_write(blocks)
-        with self._lock:
+        with self.lock:
             for block in blocks:
                 stored = self.blocks.get(block.id)
                 assert stored is None or _content(stored) == _content(block), f"{block.id} was rewritten with other content"
                 assert stored is None or again, f"{block.id} was inserted twice"
                 self.blocks[block.id] = block
                 self.written.append(block.id)
-        self._acknowledge()
+        self.acknowledge()
 
     def delete_blocks(self, ids: Collection[BlockId]) -> None:
-        self._begin("delete_blocks")
-        with self._lock:
+        self.begin("delete_blocks")
+        with self.lock:
             for one in ids:
                 self.blocks.pop(one, None)
                 self.deleted.append(one)
-        self._acknowledge()
+        self.acknowledge()
 
     def date_ms(self) -> int:
         return int(self.wall_ms())
 
     def drop_expired(self) -> int:
-        self._begin("drop_expired")
+        self.begin("drop_expired")
         now_ms = self.date_ms()
         lifetime_s = self.lifetime_s
-        with self._lock:
+        with self.lock:
             expired = [one for one, block in self.blocks.items() if lifetime_s and block.head.written_ms < now_ms - 1000 * lifetime_s]
             for one in expired:
                 del self.blocks[one]
-        self._acknowledge()
+        self.acknowledge()
         return len(expired)
 
     def find_blocks(self, only: BlockFilter, *, limit: int | None = None, strong: bool = False) -> FoundBlocks:
         del strong
-        self._begin("find_blocks")
-        with self._lock:
+        self.begin("find_blocks")
+        with self.lock:
             found = [block for block in self.blocks.values() if passes(block, only)]
-        if self.orders_blocks:
+        if self.capabilities.orders_blocks:
             found.sort(key=lambda block: -block.last_ms)
         return FoundBlocks(join_heads([head_row(block) for block in found[:limit]]), limit is None or len(found) <= limit)
 
     def unseen_blocks(self, seen: Collection[SeenRun]) -> list[BlockId]:
-        self._begin("unseen_blocks")
-        with self._lock:
+        self.begin("unseen_blocks")
+        with self.lock:
             return [one for one in self.blocks if is_unseen(one, seen)]
 
     def read_columns(
         self, ids: Collection[BlockId], columns: Collection[ColumnName], *, strong: bool = False
     ) -> dict[BlockId, BlockColumns]:
         del strong
-        self._begin("read_columns")
-        with self._lock:
+        self.begin("read_columns")
+        with self.lock:
             found = {one: self.blocks[one] for one in ids if one in self.blocks}
         return {
             one: BlockColumns(
@@ -180,41 +169,105 @@ class FakeSink:
         }
 
     def read_words(self, ids: Collection[BlockId]) -> dict[BlockId, NDArray[np.int32]]:
-        self._begin("read_words")
-        with self._lock:
+        self.begin("read_words")
+        with self.lock:
             return {one: self.blocks[one].words for one in ids if one in self.blocks}
 
-    def template_vectors(self, templates: Collection[str]) -> dict[str, NDArray[np.float32]]:
-        self._begin("template_vectors")
-        with self._lock:
-            return {one: self.templates[one].vector.copy() for one in set(templates) & self.templates.keys()}
+    def ping(self) -> None:
+        """Leave no trace in `calls`: a thread of its own calls this at any time."""
+        if self.broken:
+            raise SinkBroken(self.broken)
+        if self.busy_calls or not self.is_open:
+            raise SinkBusy("the fake sink is busy")
 
-    def template_texts(self, templates: Collection[str]) -> dict[str, str]:
-        self._begin("template_texts")
-        with self._lock:
-            return {one: self.templates[one].text for one in set(templates) & self.templates.keys()}
+    def counts(self) -> SinkCounts:
+        self.begin("counts")
+        with self.lock:
+            return SinkCounts(blocks=len(self.blocks), templates=len(self.templates))
 
-    def stored_templates(self, templates: Collection[str]) -> set[str]:
-        self._begin("stored_templates")
-        with self._lock:
-            return set(templates) & self.templates.keys()
+    def close(self) -> None:
+        self.calls.append("close")
+        self.is_open = False
 
-    def nearest_templates(self, vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
-        self._begin("nearest_templates")
+    def begin(self, call: str, *, needs_open: bool = True) -> None:
+        """Note a call, and refuse it if the test said so."""
+        self.calls.append(call)
+        self.entered.set()
+        self.gate.wait()
+        if self.broken:
+            raise SinkBroken(self.broken)
+        with self.lock:
+            if self.busy_calls > 0:
+                self.busy_calls -= 1
+                raise SinkBusy("the fake sink is told to be busy")
+        if needs_open and not self.is_open:
+            raise SinkBusy("the fake sink is not open")
+
+    def acknowledge(self) -> None:
+        """Return, or lose the answer if the test said so."""
+        with self.lock:
+            if self.lost_acknowledgements > 0:
+                self.lost_acknowledgements -= 1
+                raise SinkBusy("the fake sink did the work and lost the answer")
+
+
+class FakeTemplates(dict[str, TemplateRow]):
+    """The stored rows by their ids, and the sink's view of them.
+
+    Thread: any; calls take the sink's lock.
+    """
+
+    def __init__(self, sink: FakeSink, *, ranks_words: bool) -> None:
+        super().__init__()
+        self._sink = sink
+        self.ranks_words = ranks_words
+
+    @property
+    def capabilities(self) -> TemplateCapabilities:
+        return TemplateCapabilities(ranks_words=self.ranks_words, scans=False)
+
+    def upsert(self, rows: Sequence[TemplateRow]) -> None:
+        self._sink.begin("templates.upsert")
+        for row in rows:
+            self._check_vector(row.vector)
+            if row.text in self._sink.rejected_texts or not _fits(row.text, TEMPLATE_TEXT_BYTES):
+                raise SinkRejected(f"template {row.template!r}: its text is refused")
+        self._sink.on_write(rows)
+        with self._sink.lock:
+            self.update((row.template, row._replace(vector=np.array(row.vector, np.float32))) for row in rows)
+        self._sink.acknowledge()
+
+    def vectors(self, templates: Collection[str]) -> dict[str, NDArray[np.float32]]:
+        self._sink.begin("templates.vectors")
+        with self._sink.lock:
+            return {one: self[one].vector.copy() for one in set(templates) & self.keys()}
+
+    def texts(self, templates: Collection[str]) -> dict[str, str]:
+        self._sink.begin("templates.texts")
+        with self._sink.lock:
+            return {one: self[one].text for one in set(templates) & self.keys()}
+
+    def stored(self, templates: Collection[str]) -> set[str]:
+        self._sink.begin("templates.stored")
+        with self._sink.lock:
+            return set(templates) & self.keys()
+
+    def nearest(self, vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
+        self._sink.begin("templates.nearest")
         for vector in vectors:
             self._check_vector(vector)
-        with self._lock:
-            rows = list(self.templates.values())
+        with self._sink.lock:
+            rows = list(self.values())
         answers = [[TemplateHit(row.template, _cosine(row.vector, vector), row.text) for row in rows] for vector in vectors]
         return [sorted(hits, key=lambda hit: -hit.score)[: max(limit, 0)] for hits in answers]
 
-    def matching_templates(self, text: str, limit: int) -> list[TemplateHit]:
+    def matching(self, text: str, limit: int) -> list[TemplateHit]:
         """Rank by BM25 (Robertson and Zaragoza 2009)."""
-        self._begin("matching_templates")
-        if not self.has_bm25:
+        self._sink.begin("templates.matching")
+        if not self.ranks_words:
             raise ValueError("the fake sink is told to have no BM25")
-        with self._lock:
-            rows = list(self.templates.values())
+        with self._sink.lock:
+            rows = list(self.values())
         words = [Counter(_WORD.findall(row.text.lower())) for row in rows]
         mean = sum(map(Counter.total, words)) / max(len(rows), 1)
         scores = [0.0] * len(rows)
@@ -227,49 +280,19 @@ class FakeSink:
         hits = [TemplateHit(row.template, score, row.text) for score, row in zip(scores, rows, strict=True) if score > 0]
         return sorted(hits, key=lambda hit: (-hit.score, hit.template))[: max(limit, 0)]
 
-    def all_templates(self, after: str, limit: int) -> list[tuple[str, str]]:
-        self._begin("all_templates")
-        with self._lock:
-            return [(one, self.templates[one].text) for one in sorted(self.templates) if one > after][:limit]
+    def all_above(self, last: str, limit: int) -> list[tuple[str, str]]:
+        self._sink.begin("templates.all_above")
+        with self._sink.lock:
+            return [(one, self[one].text) for one in sorted(self) if one > last][:limit]
 
-    def ping(self) -> None:
-        """Leave no trace in `calls`: a thread of its own calls this at any time."""
-        if self.broken:
-            raise SinkBroken(self.broken)
-        if self.busy_calls or not self.is_open:
-            raise SinkBusy("the fake sink is busy")
-
-    def counts(self) -> SinkCounts:
-        self._begin("counts")
-        with self._lock:
-            return SinkCounts(blocks=len(self.blocks), templates=len(self.templates))
-
-    def close(self) -> None:
-        self.calls.append("close")
-        self.is_open = False
-
-    def _begin(self, call: str, *, needs_open: bool = True) -> None:
-        self.calls.append(call)
-        self.entered.set()
-        self.gate.wait()
-        if self.broken:
-            raise SinkBroken(self.broken)
-        with self._lock:
-            if self.busy_calls > 0:
-                self.busy_calls -= 1
-                raise SinkBusy("the fake sink is told to be busy")
-        if needs_open and not self.is_open:
-            raise SinkBusy("the fake sink is not open")
-
-    def _acknowledge(self) -> None:
-        with self._lock:
-            if self.lost_acknowledgements > 0:
-                self.lost_acknowledgements -= 1
-                raise SinkBusy("the fake sink did the work and lost the answer")
+    def count(self) -> int:
+        self._sink.begin("templates.count")
+        with self._sink.lock:
+            return len(self)
 
     def _check_vector(self, vector: NDArray[np.float32]) -> None:
-        if vector.shape != (self.dim,) or not np.isfinite(vector).all():
-            raise ValueError(f"a vector is not finite float32[{self.dim}]")
+        if vector.shape != (self._sink.dim,) or not np.isfinite(vector).all():
+            raise ValueError(f"a vector is not finite float32[{self._sink.dim}]")
 
 
 def passes(block: Block, only: BlockFilter) -> bool:

@@ -64,7 +64,6 @@ def stored_entries(scene: Scene, topics: Sequence[str]) -> dict[Place, tuple[Wan
         MilvusSettings(uri=str(scene.milvus), collection=COLLECTION),
         vector_space(space_of(scene.model)),
         consumer_group=scene.topics.group,
-        consistency="Strong",
     )
     sink.open(create=False)
     try:

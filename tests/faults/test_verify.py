@@ -69,7 +69,7 @@ class Kept:
     @contextmanager
     def sink(self) -> Iterator[MilvusSink]:
         """Yield the index for the test to damage."""
-        sink = MilvusSink(self._settings.milvus, self.space, consumer_group=self.scene.topics.group, consistency="Strong")
+        sink = MilvusSink(self._settings.milvus, self.space, consumer_group=self.scene.topics.group)
         sink.open(create=False)
         try:
             yield sink

@@ -84,7 +84,7 @@ class ReaderWatch:
         self._scene = scene
         settings = MilvusSettings(uri=scene.server.uri, collection=scene.collection)
         space = vector_space(space_of(scene.model))
-        self._sink = MilvusSink(settings, space, consumer_group=scene.topics.group, consistency="Strong")
+        self._sink = MilvusSink(settings, space, consumer_group=scene.topics.group)
         self._over = threading.Event()
         self._failed: Exception | None = None
         self._thread = threading.Thread(target=self._read_again_and_again, daemon=True)

@@ -170,7 +170,7 @@ def _lines() -> tuple[Line, ...]:
 def _answer() -> Answer:
     draw = random.Random(12)
     rows = [template(text, unit(*(draw.uniform(-1, 1) for _ in range(4)))) for text in _TEXTS]
-    index = index_of(open_sink(rows, has_bm25=True), _lines())
+    index = index_of(open_sink(rows, ranks_words=True), _lines())
     return Answer(sink=index.sink, reader=index.reader, clock=lambda: 0.0, pause=lambda _s: False, wall_ms=lambda: 0.0)
 
 

@@ -60,7 +60,7 @@ class RealWorker:
         self.settings = Settings(
             kafka=kafka,
             topic=log_topics(TOPIC),
-            milvus=MilvusSettings(uri=str(folder / "index.db"), writers=1),
+            milvus=MilvusSettings(uri=str(folder / "index.db")),
             index=IndexTable(flush_s=0.1),
             http=HttpTable(port=0),
             status=StatusTable(refresh_s=0.5),

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from sinks.block import BlockPlace
 from sinks.line import Line
 from sinks.reading.reader import BlockReader
-from sinks.sink import TemplateHit
 from tests.fakes.sink import FakeSink
 from tests.page.stub_lines import NAMED
 from tests.world import block, template
@@ -35,6 +34,9 @@ class StubIndex(FakeSink):
 
     def __init__(self) -> None:
         super().__init__(dim=_DIM)
+        nearest = self.templates.nearest
+        # No template whose words are all others.
+        self.templates.nearest = lambda *asked: [[hit for hit in hits if hit.score > 0] for hits in nearest(*asked)]  # type: ignore[method-assign]
         self.open()
         self._directions: dict[str, int] = defaultdict(lambda: len(self._directions) % _DIM)
         self._numbers: dict[BlockPlace, int] = defaultdict(int)
@@ -50,7 +52,7 @@ class StubIndex(FakeSink):
     def store(self, lines: Sequence[Line]) -> None:
         """Write lines, and their templates before them."""
         texts = {line.template_text for line in lines}
-        self.upsert_templates([template(text, self._vector(text)) for text in texts])
+        self.templates.upsert([template(text, self._vector(text)) for text in texts])
         for place in {BlockPlace(*line[:3]) for line in lines}:
             of = [line for line in lines if line[:3] == place]
             for at in range(0, len(of), _BLOCK_LINES):
@@ -63,10 +65,6 @@ class StubIndex(FakeSink):
         has_vector = query.text is not None and query.mode != "words" and not is_exact
         vector = self._vector(query.text or "") if has_vector else None
         self._answer.step([ReadyQuery(requester, query, vector, 0.001, 0.004, is_exact)])
-
-    def nearest_templates(self, vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
-        """Return no template whose words are all others."""
-        return [[hit for hit in hits if hit.score > 0] for hits in super().nearest_templates(vectors, limit)]
 
     def _vector(self, text: str) -> NDArray[np.float32]:
         vector = np.zeros(_DIM, np.float32)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from producers.dead_letters import HEAD_BYTES, PRODUCER_PROPERTIES, DeadLetter, DeadLetterSender, Envelope, envelope
+from producers.dead_letters import HEAD_BYTES, PRODUCER_PROPERTIES, DeadLetter, Envelope, TopicLetterBox, envelope
 from producers.envelope import ListedPiece, mark_headers
 from producers.kafka import EmbeddedBroker, Header
 from producers.lines import TooLarge, read_lines
@@ -33,14 +33,14 @@ def named(headers: list[Header]) -> dict[str, bytes | None]:
     return dict(headers)
 
 
-def deliver(sender: DeadLetterSender, one: DeadLetter, outcomes: Outcomes) -> None:
+def deliver(sender: TopicLetterBox, one: DeadLetter, outcomes: Outcomes) -> None:
     sender.send(one, delivered=lambda: outcomes.of("letter")("delivered"))
 
 
 def test_a_dead_letter_holds_the_original_bytes_and_says_where_it_came_from(
     new_producer: NewProducer, topic: str, outcomes: Outcomes, read_topic: ReadTopic, said: Said
 ) -> None:
-    sender = DeadLetterSender(new_producer(PRODUCER_PROPERTIES), topic, version="1.2.3", say=said)
+    sender = TopicLetterBox(new_producer(PRODUCER_PROPERTIES), topic, version="1.2.3", say=said)
     value = b"\x00\xff\xfe broken"
 
     deliver(sender, letter(value, pieces=[(0, 1, "bad"), (4, 0, "bad"), (2, 2, "worse")], headers=ORIGINAL), outcomes)
@@ -73,7 +73,7 @@ def test_nothing_is_delivered_without_a_broker_and_that_is_said_once(
 ) -> None:
     trouble = Said()
     producer = new_producer(PRODUCER_PROPERTIES, servers=f"127.0.0.1:{closed_port}")
-    sender = DeadLetterSender(producer, "dead", version="1", say=trouble, quiet_s=0.3)
+    sender = TopicLetterBox(producer, "dead", version="1", say=trouble, quiet_s=0.3)
 
     for _ in range(3):
         deliver(sender, letter(b"x"), outcomes)
@@ -90,7 +90,7 @@ def test_a_failed_delivery_is_sent_again_until_the_broker_takes_it(
 ) -> None:
     trouble = Said()
     impatient = {**PRODUCER_PROPERTIES, "message.timeout.ms": "200"}
-    sender = DeadLetterSender(new_producer(impatient, servers=f"127.0.0.1:{closed_port}"), topic, version="1", say=trouble)
+    sender = TopicLetterBox(new_producer(impatient, servers=f"127.0.0.1:{closed_port}"), topic, version="1", say=trouble)
     deliver(sender, letter(b"first"), outcomes)
     trouble.wait_for("trying again")
     assert outcomes.all == []
@@ -108,7 +108,7 @@ def test_what_the_topic_refuses_even_cut_gets_smaller_until_it_is_taken(
     new_producer: NewProducer, topic: str, outcomes: Outcomes, read_topic: ReadTopic
 ) -> None:
     tiny_topic, trouble = {**PRODUCER_PROPERTIES, "message.max.bytes": "20000"}, Said()
-    sender = DeadLetterSender(new_producer(tiny_topic), topic, version="1", say=trouble)
+    sender = TopicLetterBox(new_producer(tiny_topic), topic, version="1", say=trouble)
     value = bytes(range(256)) * 8_000
     pieces = [(sub, 0, "a reason") for sub in range(3_000)]
 
@@ -146,7 +146,7 @@ def test_a_mark_names_its_letter_and_the_pieces_that_are_left() -> None:
 def test_a_full_queue_holds_letters_and_loses_none(
     new_producer: NewProducer, topic: str, outcomes: Outcomes, read_topic: ReadTopic
 ) -> None:
-    sender = DeadLetterSender(new_producer({**PRODUCER_PROPERTIES, "queue.buffering.max.messages": "5"}), topic, version="1", say=Said())
+    sender = TopicLetterBox(new_producer({**PRODUCER_PROPERTIES, "queue.buffering.max.messages": "5"}), topic, version="1", say=Said())
 
     for number in range(100):
         deliver(sender, letter(b"%d" % number), outcomes)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from producers.dead_letters import HEAD_BYTES, PRODUCER_PROPERTIES, DeadLetter, DeadLetterSender
+from producers.dead_letters import HEAD_BYTES, PRODUCER_PROPERTIES, DeadLetter, TopicLetterBox
 from producers.feed import FeedFailed, FeedProgress, feed
 from producers.kafka import KafkaProducer
 from producers.replies import PRODUCER_PROPERTIES as REPLY_PROPERTIES
@@ -52,7 +52,7 @@ def test_a_letter_that_the_broker_refuses_for_its_size_arrives_cut_and_its_neigh
 ) -> None:
     topic = unique("dead")
     kafka.create_topic(topic, settings={"max.message.bytes": "100000"})
-    sender = DeadLetterSender(producer, topic, version="1", say=Said())
+    sender = TopicLetterBox(producer, topic, version="1", say=Said())
     large = random.Random(1).randbytes(300_000)
 
     for value in (b"left", large, b"right"):
@@ -71,7 +71,7 @@ def test_a_dead_letter_topic_that_is_missing_is_named_and_used_once_it_is_there(
 ) -> None:
     topic = unique("dead")
     trouble = Said()
-    sender = DeadLetterSender(producer, topic, version="1", say=trouble, quiet_s=60.0)
+    sender = TopicLetterBox(producer, topic, version="1", say=trouble, quiet_s=60.0)
 
     sender.send(letter(b"x"), delivered=lambda: outcomes.of("letter")(None))
     assert topic in trouble.wait_for("nknown topic")

@@ -52,7 +52,7 @@ class VersionedSink(FakeSink):
         self.tried: set[BlockId] = set()
 
     def write_blocks(self, blocks: Sequence[Block], *, again: bool = False) -> None:
-        self._begin("write_blocks")
+        self.begin("write_blocks")
         for block in blocks:
             self._check_sent(block)
             if not self.is_calm and self.rejects(block):
@@ -64,7 +64,7 @@ class VersionedSink(FakeSink):
         self._call(lambda: self._put(blocks))
 
     def delete_blocks(self, ids: Collection[BlockId]) -> None:
-        self._begin("delete_blocks")
+        self.begin("delete_blocks")
         for one in ids:
             since_s = [self._there_since(other) for other in self.versions if one.is_inside(other)]
             # Added, not subtracted: rounding keeps the order of sums, so this is never stricter than the writer is.
@@ -73,14 +73,14 @@ class VersionedSink(FakeSink):
         self._call(lambda: self._drop(list(ids)))
 
     def find_blocks(self, only: BlockFilter, *, limit: int | None = None, strong: bool = False) -> FoundBlocks:
-        self._begin("find_blocks")
+        self.begin("find_blocks")
         self.interrupt()
         found = [block for block in self._seen(strong=strong) if passes(block, only)]
         found.sort(key=lambda block: -block.last_ms)
         return FoundBlocks(join_heads([head_row(block) for block in found[:limit]]), limit is None or len(found) <= limit)
 
     def unseen_blocks(self, seen: Collection[SeenRun]) -> list[BlockId]:
-        self._begin("unseen_blocks")
+        self.begin("unseen_blocks")
         self.interrupt()
         return [block.id for block in self._seen(strong=False) if is_unseen(block.id, seen)]
 
@@ -88,7 +88,7 @@ class VersionedSink(FakeSink):
         self, ids: Collection[BlockId], columns: Collection[ColumnName], *, strong: bool = False
     ) -> dict[BlockId, BlockColumns]:
         del columns  # all of them are as right as some
-        self._begin("read_columns")
+        self.begin("read_columns")
         self.interrupt()
         return {block.id: _columns(block) for block in self._seen(strong=strong) if block.id in ids}
 

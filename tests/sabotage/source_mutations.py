@@ -143,9 +143,9 @@ SOURCE_MUTATIONS: Changes = {
         "consumers/test_poller_commits.py::a_partition_that_is_lost_during_a_drain_before_its_commit_was_accepted_is_given_up",
     ),
     "producers/dead_letters.py: a dead letter settles before its delivery": (
-        "self._unsent.append(_OpenLetter(letter, envelope(letter, version=self._version, max_bytes=self._max_bytes), delivered))",
+        "self._unsent.append(_OpenLetter(letter, envelope(letter, version=self._version, max_bytes=MAX_BYTES), delivered))",
         (
-            "self._unsent.append(_OpenLetter(letter, envelope(letter, version=self._version, max_bytes=self._max_bytes), lambda: None))\n"
+            "self._unsent.append(_OpenLetter(letter, envelope(letter, version=self._version, max_bytes=MAX_BYTES), lambda: None))\n"
             "        delivered()"
         ),
         "producers/test_dead_letters.py::nothing_is_delivered_without_a_broker_and_that_is_said_once",

@@ -49,7 +49,7 @@ def write_until_refused(sink: MilvusSink, most_file_bytes: int) -> None:
         write_until_killed(sink)
     except SinkBroken:
         resource.prlimit(sink.local_pid, resource.RLIMIT_FSIZE, (soft, hard))
-    for call in (lambda: sink.write_blocks([numbered(0)]), lambda: sink.upsert_templates([template()]), sink.counts, sink.open):
+    for call in (lambda: sink.write_blocks([numbered(0)]), lambda: sink.templates.upsert([template()]), sink.counts, sink.open):
         try:
             call()
         except SinkBroken:

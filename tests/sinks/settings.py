@@ -14,7 +14,12 @@ def with_settings(settings: MilvusSettings, **changes: Any) -> MilvusSettings:  
 
 
 def strong_sink(
-    settings: MilvusSettings, space: VectorSpace = SPACE, *, group: str = "vectail", say: Callable[[str], None] = lambda _line: None
+    settings: MilvusSettings,
+    space: VectorSpace = SPACE,
+    *,
+    group: str = "vectail",
+    retention_s: float | None = None,
+    say: Callable[[str], None] = lambda _line: None,
 ) -> MilvusSink:
     """Return a sink that is not open yet."""
-    return MilvusSink(settings, space, consumer_group=group, consistency="Strong", say=say)
+    return MilvusSink(with_settings(settings, consistency="Strong"), space, consumer_group=group, retention_s=retention_s, say=say)

@@ -30,8 +30,8 @@ def test_auto_takes_what_is_there_off_leaves_it_unused_and_on_refuses_a_collecti
     wishes: tuple[Wish, ...] = ("auto", "off")
     for wish in wishes:
         sink = opened(settings, wish)
-        assert sink.has_bm25 is (wish == "auto" and made == "on")
-        sink.upsert_templates([template()])
+        assert sink.templates.capabilities.ranks_words is (wish == "auto" and made == "on")
+        sink.templates.upsert([template()])
         assert sink.counts().templates == 1
         sink.close()
     if made == "off":

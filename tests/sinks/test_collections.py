@@ -230,7 +230,7 @@ def test_a_field_that_rows_may_leave_out_is_no_difference() -> None:
 def test_an_empty_collection_without_an_index_is_finished(folder: Path, sink: MilvusSink) -> None:
     prepare(folder, TEMPLATES, index=False)
     sink.open()
-    sink.upsert_templates([template("a")])
+    sink.templates.upsert([template("a")])
     sink.write_blocks([block([line(1)])])
     assert sink.counts() == (1, 1)
 

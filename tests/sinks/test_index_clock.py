@@ -1,6 +1,7 @@
 """The running index time: one look at both clocks, and a line for each time that one of them cannot be believed."""
 
 from sinks.milvus.index_clock import IndexClock
+from sinks.milvus.index_time import Clocks
 
 DAY_MS = 86_400_000
 RETENTION_S = 30 * 86_400.0
@@ -16,7 +17,7 @@ class Machine:
         self.monotonic_s = 50.0
         self.wall_ms = 100.0 * DAY_MS
         self.said: list[str] = []
-        self.clock = IndexClock(monotonic_s=lambda: self.monotonic_s, wall_ms=lambda: self.wall_ms, say=self.said.append)
+        self.clock = IndexClock(lambda: Clocks(self.monotonic_s, self.wall_ms), self.said.append)
 
     def wait(self, seconds: float) -> float:
         self.monotonic_s += seconds
@@ -38,7 +39,7 @@ def test_a_clock_that_is_set_is_said_once_each_time() -> None:
     assert [machine.wait(60.0), machine.wait(60.0)] == [100 * DAY_MS + 60_000, 100 * DAY_MS + 120_000]
     machine.wall_ms -= 12 * DAY_MS
     machine.wait(60.0)
-    rest = "that makes nothing older for milvus.retention_days"
+    rest = "that makes nothing older for index.retention_days"
     assert machine.said == [f"the clock was set {way} by 12 days; {rest}" for way in ("forward", "back")]
 
 

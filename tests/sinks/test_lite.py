@@ -113,7 +113,7 @@ def test_a_failed_write_is_the_last_and_nothing_acknowledged_is_lost(folder: Pat
 def test_half_written_index_files_are_repaired_at_open(folder: Path, sink: MilvusSink) -> None:
     sink.open()
     rows = [template("a", unit(1.0)), template("b", unit(0.0, 1.0))]
-    sink.upsert_templates(rows)
+    sink.templates.upsert(rows)
     sink.write_blocks(blocks([line(1), line(2)], 1))
     sink.close()
     sink.open()  # builds the indexes of what `close` wrote out

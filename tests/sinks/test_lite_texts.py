@@ -82,7 +82,7 @@ def test_a_folder_of_0_1_is_opened_read_and_written_to(tmp_path: Path) -> None:
         sink = strong_sink(MilvusSettings(uri=str(tmp_path / "milvus")), VectorSpace(4, "space-1"))
         sink.open()
         sink.write_blocks([block([more], first=2)])
-        (template,) = [template for template, _ in sink.all_templates("", 10)]
+        (template,) = [template for template, _ in sink.templates.all_above("", 10)]
         found = BlockReader(sink).newest_lines([template], 100, LineFilter()).lines[template]
         assert sorted((one.offset, one.text) for one in found) == [(one.offset, one.text) for one in (*lines, more)]
         sink.close()

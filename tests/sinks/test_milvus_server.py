@@ -10,7 +10,7 @@ from sinks.milvus.settings import VectorSpace
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.sink import BlockFilter, SinkBroken, SinkBusy
 from tests.services.milvus import MilvusServer, connected, drop
-from tests.sinks.settings import strong_sink, with_settings
+from tests.sinks.settings import strong_sink
 from tests.world import SPACE, block, blocks, line, template
 
 DAY_S = 86_400
@@ -31,8 +31,8 @@ def of_templates(settings: MilvusSettings) -> str:
     return templates_name(settings.collection, SPACE.id)
 
 
-def opened(settings: MilvusSettings, space: VectorSpace = SPACE) -> MilvusSink:
-    sink = strong_sink(settings, space)
+def opened(settings: MilvusSettings, space: VectorSpace = SPACE, retention_s: float | None = None) -> MilvusSink:
+    sink = strong_sink(settings, space, retention_s=retention_s)
     sink.open()
     return sink
 
@@ -47,7 +47,7 @@ def lifetimes(settings: MilvusSettings) -> list[str | None]:
 def test_two_workers_that_start_at_once_make_one_pair_of_collections_and_a_block_inserted_twice_is_one(remote: MilvusSettings) -> None:
     with ThreadPoolExecutor(2) as threads:
         first, second = threads.map(opened, [remote, remote])
-    first.upsert_templates([template("a")])
+    first.templates.upsert([template("a")])
     second.write_blocks([ONE])
     assert first.counts() == second.counts() == (1, 1)
     second.write_blocks([ONE])  # an insert looks for no row of the same id: a late one of a frozen worker, say
@@ -85,7 +85,7 @@ def test_more_blocks_than_a_server_returns_at_once_are_all_found(remote: MilvusS
 
 def test_a_collection_that_was_replaced_stops_the_sink_and_one_that_is_missing_is_waited_for(remote: MilvusSettings) -> None:
     sink = opened(remote)
-    sink.upsert_templates([template("a")])
+    sink.templates.upsert([template("a")])
     sink.write_blocks([ONE])
     drop(remote.uri, of_templates(remote))
     with pytest.raises(SinkBusy, match="not found"):
@@ -94,7 +94,7 @@ def test_a_collection_that_was_replaced_stops_the_sink_and_one_that_is_missing_i
     with pytest.raises(SinkBroken) as broken:
         sink.write_blocks([OTHER], again=True)
     assert str(broken.value) == f"Milvus collection {of_templates(remote)!r} was replaced while running; start again to fill the new one"
-    for call in (sink.counts, sink.open, lambda: sink.upsert_templates([template("a")])):
+    for call in (sink.counts, sink.open, lambda: sink.templates.upsert([template("a")])):
         with pytest.raises(SinkBroken, match="replaced"):
             call()
     sink.close()
@@ -107,25 +107,25 @@ def test_a_collection_that_was_replaced_stops_the_sink_and_one_that_is_missing_i
 
 
 def test_blocks_go_after_the_retention_and_templates_after_three_times_that(remote: MilvusSettings) -> None:
-    sink = strong_sink(with_settings(remote, retention_days=0.5 + 0.5 / DAY_S))
+    sink = strong_sink(remote, retention_s=DAY_S / 2 + 0.5)
     assert sink.retention_s == DAY_S / 2 + 0.5
     sink.open()
     assert sink.retention_s == DAY_S / 2 + 1
     assert lifetimes(remote) == ["43201", "129603"]
     sink.close()
-    reading = strong_sink(with_settings(remote, retention_days=1))
+    reading = strong_sink(remote, retention_s=DAY_S)
     reading.open(create=False)
     assert reading.retention_s == DAY_S / 2 + 1
     reading.close()
     assert lifetimes(remote) == ["43201", "129603"]
-    opened(with_settings(remote, retention_days=36_500)).close()
+    opened(remote, retention_s=36_500 * DAY_S).close()
     assert lifetimes(remote) == ["3153600000", "3155760000"]  # Milvus takes no more than a hundred years
     said: list[str] = []
     sink = strong_sink(remote, say=said.append)
     sink.open()
     assert (sink.retention_s, said) == (3_153_600_000, []), "as it was found"
     sink.close()
-    sink = strong_sink(with_settings(remote, retention_days=0), say=said.append)
+    sink = strong_sink(remote, retention_s=0, say=said.append)
     sink.open()
     for_ever: list[float | None] = [sink.retention_s]
     assert for_ever == [None]
@@ -140,7 +140,7 @@ def test_blocks_go_after_the_retention_and_templates_after_three_times_that(remo
 def test_a_retention_that_is_set_on_a_live_index_reaches_templates_only_after_it_has_passed(remote: MilvusSettings) -> None:
     sink = opened(remote)
     sink.write_blocks([ONE])
-    other = opened(with_settings(remote, retention_days=3 / DAY_S))
+    other = opened(remote, retention_s=3)
     assert lifetimes(remote) == ["3", None], "templates wait: some of them were written when nothing was ever removed"
     sink.write_blocks([OTHER])
     assert sink.retention_s == 3, "what somebody else has set meanwhile"

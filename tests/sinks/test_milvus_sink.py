@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from sinks.block import Block
+from sinks.milvus.index_time import Clocks
 from sinks.milvus.settings import MilvusSettings
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import BlockFilter, SinkBusy
-from tests.sinks.settings import with_settings
 from tests.world import SPACE, block, line, nearest, template, unit
 
 ALL = BlockFilter()
@@ -28,7 +28,7 @@ def test_what_many_threads_store_is_all_there_after_a_restart(sink: MilvusSink) 
 
     def store(thread: int) -> None:
         for start in range(0, 100, 10):
-            sink.upsert_templates([template(f"{thread}-{start}")])
+            sink.templates.upsert([template(f"{thread}-{start}")])
             sink.write_blocks([numbered(thread, number) for number in range(start, start + 10)])
 
     with ThreadPoolExecutor(4) as threads:
@@ -42,7 +42,7 @@ def test_what_many_threads_store_is_all_there_after_a_restart(sink: MilvusSink) 
 @pytest.mark.process
 def test_stored_templates_are_seen_while_memory_is_written_out(sink: MilvusSink) -> None:
     sink.open()
-    sink.upsert_templates([template(f"{number}", unit(1.0, number)) for number in range(1_500)])
+    sink.templates.upsert([template(f"{number}", unit(1.0, number)) for number in range(1_500)])
     looked, written_out = threading.Barrier(3), threading.Event()
 
     def look(_reader: int) -> set[int]:
@@ -65,7 +65,7 @@ def test_stored_templates_are_seen_while_memory_is_written_out(sink: MilvusSink)
 def test_a_query_waits_for_no_writer_and_has_it_write_memory_out(folder: Path, sink: MilvusSink) -> None:
     sink.open()
     sink.write_blocks([ONE])
-    sink.upsert_templates([template(f"{number}") for number in range(1_100)])
+    sink.templates.upsert([template(f"{number}") for number in range(1_100)])
     writing, go_on = threading.Event(), threading.Event()
 
     def write() -> None:
@@ -76,7 +76,7 @@ def test_a_query_waits_for_no_writer_and_has_it_write_memory_out(folder: Path, s
     with ThreadPoolExecutor(2) as threads:
         slow = threads.submit(write)
         assert writing.wait(10)
-        behind = threads.submit(sink.upsert_templates, [template("another")])
+        behind = threads.submit(sink.templates.upsert, [template("another")])
         assert set(sink.find_blocks(ALL).heads.ids) == {ONE.id}
         assert sink.read_columns([ONE.id], ["texts"])[ONE.id].texts == ONE.texts
         assert len(nearest(sink, unit(1.0), 3)) == 3
@@ -92,10 +92,10 @@ def test_a_query_waits_for_no_writer_and_has_it_write_memory_out(folder: Path, s
 @pytest.mark.process
 def test_a_large_write_of_templates_goes_to_a_segment_before_milvus_lite_does_it_by_itself(folder: Path, sink: MilvusSink) -> None:
     sink.open()
-    sink.upsert_templates([template(f"{number} " + "x" * 60_000) for number in range(90)])
+    sink.templates.upsert([template(f"{number} " + "x" * 60_000) for number in range(90)])
     assert sink.counts().templates == 90
     assert list(folder.rglob("data_*.parquet")) == []
-    sink.upsert_templates([template(f"{number} " + "y" * 60_000) for number in range(90)])
+    sink.templates.upsert([template(f"{number} " + "y" * 60_000) for number in range(90)])
     assert len(list(folder.rglob("data_*.parquet"))) == 1
     assert sink.counts().templates == 180
 
@@ -103,9 +103,9 @@ def test_a_large_write_of_templates_goes_to_a_segment_before_milvus_lite_does_it
 @pytest.mark.process
 def test_templates_in_memory_and_in_segments_are_found_together(sink: MilvusSink) -> None:
     sink.open()
-    sink.upsert_templates([template(f"{number}", unit(1.0, number)) for number in range(1_500)])
+    sink.templates.upsert([template(f"{number}", unit(1.0, number)) for number in range(1_500)])
     assert [hit.text for hit in nearest(sink, unit(1.0, 4.0), 1)] == ["4"]
-    sink.upsert_templates([template("new", unit(0.0, 0.0, 1.0)), template("4", unit(0.0, 0.0, 0.0, 1.0))])
+    sink.templates.upsert([template("new", unit(0.0, 0.0, 1.0)), template("4", unit(0.0, 0.0, 0.0, 1.0))])
     assert [hit.text for hit in nearest(sink, unit(0.0, 0.0, 1.0), 1)] == ["new"]
     assert [hit.text for hit in nearest(sink, unit(0.0, 0.0, 0.0, 1.0), 1)] == ["4"]
     assert sink.counts().templates == 1_501
@@ -139,10 +139,10 @@ def test_a_local_folder_drops_what_is_older_than_the_retention_of_its_settings(s
     new = new._replace(head=new.head._replace(written_ms=old.head.written_ms + day_ms))
     now_ms = [old.head.written_ms]
 
-    def at_that_time(settings: MilvusSettings) -> MilvusSink:
-        return MilvusSink(settings, SPACE, clock=lambda: now_ms[0] / 1000, wall_ms=lambda: now_ms[0])
+    def at_that_time(retention_s: float | None) -> MilvusSink:
+        return MilvusSink(settings, SPACE, retention_s=retention_s, clocks=lambda: Clocks(now_ms[0] / 1000, now_ms[0]))
 
-    sink = at_that_time(with_settings(settings, retention_days=1))
+    sink = at_that_time(day_ms / 1000)
     sink.open()
     sink.write_blocks([old, new])
     assert sink.retention_s == day_ms / 1000
@@ -152,7 +152,7 @@ def test_a_local_folder_drops_what_is_older_than_the_retention_of_its_settings(s
     assert (sink.date_ms(), sink.drop_expired()) == (now_ms[0], 1)
     sink.close()
 
-    for_ever = at_that_time(settings)
+    for_ever = at_that_time(None)
     for_ever.open()
     assert for_ever.retention_s is None
     assert for_ever.find_blocks(BlockFilter()).heads.ids == [new.id]
@@ -164,5 +164,5 @@ def test_a_local_folder_drops_what_is_older_than_the_retention_of_its_settings(s
 @pytest.mark.process
 def test_a_local_folder_orders_blocks(sink: MilvusSink) -> None:
     sink.open()
-    assert sink.orders_blocks
-    assert not MilvusSink(MilvusSettings(), sink._space).orders_blocks  # noqa: SLF001
+    assert sink.capabilities.orders_blocks
+    assert not MilvusSink(MilvusSettings(), sink._space).capabilities.orders_blocks  # noqa: SLF001

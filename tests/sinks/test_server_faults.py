@@ -90,11 +90,11 @@ def test_reads_are_as_consistent_as_the_settings_say_and_no_less_where_it_matter
         lambda: sink.find_blocks(ALL, strong=True),
         lambda: sink.read_columns([ONE.id], ["texts"], strong=True),
         lambda: sink.read_words([ONE.id]),
-        lambda: sink.stored_templates(["a"]),
+        lambda: sink.templates.stored(["a"]),
         sink.counts,
     ):
         assert asked(strong) == {0}
-    assert asked(lambda: sink.template_vectors(["a"])) == {2}, "a miss costs one embedding, waiting would cost more"
+    assert asked(lambda: sink.templates.vectors(["a"])) == {2}, "a miss costs one embedding, waiting would cost more"
     sink.close()
 
 
@@ -134,7 +134,7 @@ def test_a_refused_write_is_tried_once_and_blamed_by_its_code(
 
 def test_a_refused_read_is_busy_and_quotes_little_of_a_filter(server: StubServer, remote: MilvusSink) -> None:
     remote.write_blocks([ONE])
-    remote.upsert_templates([template("a")])
+    remote.templates.upsert([template("a")])
     services = tuple(f"secret {number} exceeds max length" for number in range(100))
     server.refuse = (1_100, f"cannot parse expression: {services}, error: too many: invalid parameter")
     for read in (
@@ -156,12 +156,12 @@ def test_what_does_not_fit_in_one_answer_is_read_in_smaller_ones(server: StubSer
     sink.open()
     rows, text = 2 * TEXTS_AT_ONCE + 1, "word " + "x" * 1_000
     texts = [f"{number} {text}" for number in range(rows)]
-    sink.upsert_templates([template(one) for one in texts])
+    sink.templates.upsert([template(one) for one in texts])
     server.most_answer_bytes = TEXTS_AT_ONCE * (len(texts[-1]) + 200)
-    assert set(sink.template_texts([template_id(one) for one in texts]).values()) == set(texts)
-    assert [one for _, one in sink.all_templates("", rows)] == sorted(texts, key=template_id)
+    assert set(sink.templates.texts([template_id(one) for one in texts]).values()) == set(texts)
+    assert [one for _, one in sink.templates.all_above("", rows)] == sorted(texts, key=template_id)
     for limit in (3, rows):
-        for hits in (sink.matching_templates("word", limit), nearest(sink, unit(1.0), limit)):
+        for hits in (sink.templates.matching("word", limit), nearest(sink, unit(1.0), limit)):
             assert len({hit.text for hit in hits} & set(texts)) == limit
     stored = many(300, texts=b"x" * 45_000)
     sink.write_blocks(stored)
@@ -193,7 +193,7 @@ def test_a_server_that_goes_away_is_busy(server: StubServer, remote: MilvusSink)
     with pytest.raises(SinkBusy):
         remote.write_blocks([ONE])
     with pytest.raises(SinkBusy):
-        remote.template_vectors(["a"])
+        remote.templates.vectors(["a"])
 
 
 def test_a_failure_is_told_by_the_exception_and_not_by_pymilvus(
@@ -225,6 +225,6 @@ def test_an_index_that_the_server_refuses_is_named_and_a_later_start_finishes_th
     server.no_index = None
     sink = strong_sink(with_settings(settings, index="HNSW"))
     sink.open()
-    sink.upsert_templates([template("a")])
+    sink.templates.upsert([template("a")])
     assert sink.counts().templates == 1
     sink.close()

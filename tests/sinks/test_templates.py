@@ -23,15 +23,15 @@ from tests.world import DIM, SPACE, template, unit
 @pytest.mark.process
 def test_a_stored_vector_that_is_not_finite_counts_as_missing(folder: Path, sink: MilvusSink) -> None:
     sink.open()
-    sink.upsert_templates([template("good"), template("bad")])
+    sink.templates.upsert([template("good"), template("bad")])
     sink.close()
     good, bad, worse = (template_id(text) for text in ("good", "bad", "worse"))
     vectors = np.stack([np.full(DIM, np.nan, np.float32), np.full(DIM, np.inf, np.float32)])
     _write_as_others_might(folder, templates_layout("vectail", SPACE.id, DIM), [bad, worse], vectors)
     sink.open()
-    assert sink.template_vectors([good, bad, worse]).keys() == {good}
-    assert np.array_equal(sink.template_vectors([good])[good], unit(1.0))
-    assert sink.template_texts([good, worse]) == {good: "good", worse: worse}
+    assert sink.templates.vectors([good, bad, worse]).keys() == {good}
+    assert np.array_equal(sink.templates.vectors([good])[good], unit(1.0))
+    assert sink.templates.texts([good, worse]) == {good: "good", worse: worse}
 
 
 def _write_as_others_might(folder: Path, layout: Layout, templates: list[str], vectors: NDArray[np.float32]) -> None:
@@ -48,9 +48,9 @@ def test_long_vectors_are_asked_for_in_bounded_pieces(folder: Path) -> None:
     sink = MilvusSink(MilvusSettings(uri=server.uri), VectorSpace(32_768, "space-1"))
     sink.open()
     rows = [template(f"{number}", np.full(32_768, number + 1, np.float32)) for number in range(40)]
-    sink.upsert_templates(rows)
+    sink.templates.upsert(rows)
     server.queries = 0
-    vectors = sink.template_vectors([row.template for row in rows])
+    vectors = sink.templates.vectors([row.template for row in rows])
     sink.close()
     server.close()
     assert [float(vectors[row.template][0]) for row in rows] == [number + 1 for number in range(40)]
@@ -62,7 +62,7 @@ def test_long_vectors_are_asked_for_in_bounded_pieces(folder: Path) -> None:
 def test_a_folders_templates_are_read_with_few_questions(sink: MilvusSink, monkeypatch: pytest.MonkeyPatch, most_rows: int) -> None:
     sink.open()
     rows = {row.template: row.text for row in (template(f"text {number}") for number in range(300))}
-    sink.upsert_templates([template(text) for text in rows.values()])
+    sink.templates.upsert([template(text) for text in rows.values()])
     asked = list[str]()
     query = Client.query
 
@@ -73,11 +73,11 @@ def test_a_folders_templates_are_read_with_few_questions(sink: MilvusSink, monke
         return found
 
     monkeypatch.setattr(Client, "query", bounded)
-    assert sink.all_templates("", 1_000) == sorted(rows.items())
+    assert sink.templates.all_above("", 1_000) == sorted(rows.items())
     assert (len(asked) == 1) == (most_rows > 300)
     first, *_ = sorted(rows.items())
     asked.clear()
-    assert sink.all_templates("", 1) == [first]
+    assert sink.templates.all_above("", 1) == [first]
     assert len(asked) <= 4
 
 

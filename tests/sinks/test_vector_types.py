@@ -22,13 +22,13 @@ def check_answers(settings: MilvusSettings, near: float = 1e-3) -> None:
     sink = strong_sink(settings)
     sink.open()
     vectors = {"a": unit(1.0), "b": unit(0.6, 0.8), "c": unit(0.0, 0.0, 1.0), "d": unit(-1.0)}
-    sink.upsert_templates([template(text, vector) for text, vector in vectors.items()])
+    sink.templates.upsert([template(text, vector) for text, vector in vectors.items()])
     hits = nearest(sink, unit(1.0), 4)
     assert [hit.text for hit in hits] == ["a", "b", "c", "d"]
     assert [hit.score for hit in hits] == pytest.approx([1.0, 0.6, 0.0, -1.0], abs=near)
     assert all(-1 <= hit.score <= 1 for hit in hits)
     assert sink.counts().templates == 4  # after a Strong read a Bounded one misses nothing
-    found = sink.template_vectors([template_id(text) for text in vectors])
+    found = sink.templates.vectors([template_id(text) for text in vectors])
     assert all(np.allclose(found[template_id(text)], vector, atol=near) for text, vector in vectors.items())
     sink.write_blocks([block([line(1)])])
     assert sink.find_blocks(BlockFilter(services=("sshd",))).heads.size == 1

@@ -115,7 +115,7 @@ class Chain:
         self.computing = WatchedLock()
         self.cache = MemoryCache(cache_bytes)
         self.said: list[str] = []
-        index = IndexLevel(self.sink.template_vectors, say=self.said.append, clock=self.clock, draw=lambda: 0.0)
+        index = IndexLevel(self.sink.templates.vectors, say=self.said.append, clock=self.clock, draw=lambda: 0.0)
         self.levels = Levels(memory=self.cache, redis=None, index=index.find)
         self.now_s = 100.0
         self.pauses_s: list[float] = []

@@ -12,7 +12,7 @@ from typing import Any, cast
 from confluent_kafka import Consumer, Message, TopicPartition
 
 from producers import dead_letters, replies
-from producers.dead_letters import DeadLetterSender
+from producers.dead_letters import TopicLetterBox
 from producers.kafka import EmbeddedBroker, KafkaProducer
 from producers.replies import ReplySender
 from sinks.line import Line
@@ -162,13 +162,12 @@ class World:
             new_engine=self._another_engine,
         )
         servers = settings.kafka.bootstrap_servers
-        dead_letter_producer = KafkaProducer(servers, dead_letters.PRODUCER_PROPERTIES, say=self.said.append)
+        self.dead_letter_producer = KafkaProducer(servers, dead_letters.PRODUCER_PROPERTIES, say=self.said.append)
         reply_producer = KafkaProducer(servers, replies.PRODUCER_PROPERTIES, say=self.said.append)
         return Connections(
             model=model,
             sink=self.sink,
-            dead_letters=DeadLetterSender(dead_letter_producer, settings.kafka.dead_letter_topic, version="test", say=self.said.append),
-            dead_letter_producer=dead_letter_producer,
+            dead_letters=TopicLetterBox(self.dead_letter_producer, settings.kafka.dead_letter_topic, version="test", say=self.said.append),
             replies=ReplySender(reply_producer),
             reply_producer=reply_producer,
             connect_redis=self.connect_redis,

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from consumers.record import Partition, records_of
-from sinks.milvus.settings import MilvusSettings
 from sinks.sink import SinkBusy
 from tests.worker.chain import QUERIES
 from tests.worker.chain_values import record
@@ -22,6 +21,7 @@ from worker.pipeline import Pipeline
 from worker.runtime.stage import Abandoned
 from worker.settings.service_tables import QueryTable
 from worker.settings.settings import Settings
+from worker.settings.tables import IndexTable
 from worker.settings.topic_tables import TopicTable
 
 LOGS = Partition("logs", 0)
@@ -83,7 +83,7 @@ def connections(world: World) -> Iterator[Connections]:
     connections = world.connections(world.settings())
     connections.sink.open()
     yield connections
-    connections.dead_letter_producer.close(0.0)
+    connections.dead_letters.close(0.0)
     connections.reply_producer.close(0.0)
 
 
@@ -95,7 +95,7 @@ def wired(world: World, connections: Connections) -> Iterator[Wired]:
 
 
 def test_stages_end_in_the_order_in_which_records_move(world: World, connections: Connections) -> None:
-    wired = Wired(world.settings(milvus=MilvusSettings(writers=2)), connections)
+    wired = Wired(world.settings(index=IndexTable(writers=2)), connections)
     pipeline = wired.pipeline
     assert [[stage.name for stage in group.stages] for group in wired.groups] == [
         ["prepare", "prepare-queries"],
@@ -114,7 +114,7 @@ def test_while_the_sink_is_busy_nothing_counts_as_stored_and_lines_are_embedded(
     world.fake_sink.busy_calls = 10
     wired.lines("disk full")
     wired.end(groups=1)
-    assert "template_vectors" in world.fake_sink.calls
+    assert "templates.vectors" in world.fake_sink.calls
     assert len(wired.pipeline.embedder) == 1
 
 
@@ -126,7 +126,7 @@ def test_where_rows_do_not_live_for_ever_a_template_that_was_found_is_written_ag
         wired.end(groups=3)
         assert (wired.pipeline.embedder.tally.templates > 0) is tokens_embedded
         wired.pipeline.close()
-    assert world.fake_sink.calls.count("upsert_templates") == 2
+    assert world.fake_sink.calls.count("templates.upsert") == 2
 
 
 def test_blocks_bear_the_date_that_the_sink_gives_them(wired: Wired, world: World) -> None:

@@ -264,12 +264,11 @@ def test_a_producer_that_can_never_deliver_again_is_a_crash(world: World) -> Non
     running = world.start(world.settings(decode=DecodeTable(errors="strict"))).opened()
     world.send(lines_of(10))
     lines_are(world, 10)
-    letters = running.service.connections.dead_letter_producer
 
     def raise_once(_now_s: float) -> None:
         raise RuntimeError("planted")
 
-    letters.each_tick(raise_once)
+    world.dead_letter_producer.each_tick(raise_once)
     assert running.wait() == CRASHED
     assert running.service.crash is not None
     assert running.service.crash.startswith("kafka-delivery: ")
@@ -286,7 +285,7 @@ def test_what_cannot_be_committed_at_the_end_is_not_called_drained(world: World)
 
 def test_the_whole_path_with_a_local_milvus_folder(world: World, tmp_path: Path) -> None:
     settings, space = MilvusSettings(uri=str(tmp_path / "index")), VectorSpace(384, "space")
-    world.sink = MilvusSink(settings, space, consumer_group=world.kafka.group, consistency="Strong")
+    world.sink = MilvusSink(settings, space, consumer_group=world.kafka.group)
     world.send(lines_of(300))
     first = world.start().opened()
     wait_until(lambda: first.service.pipeline.log_ledger.tally["indexed"] == 300, "300 indexed records")
@@ -300,7 +299,7 @@ def test_the_whole_path_with_a_local_milvus_folder(world: World, tmp_path: Path)
     assert second.stop() == DRAINED
     assert world.committed() == 350
     assert second.service.pipeline.embedder.tally.templates == 0, "templates are found in the sink"
-    reopened = MilvusSink(settings, space, consumer_group=world.kafka.group, consistency="Strong")
+    reopened = MilvusSink(settings, space, consumer_group=world.kafka.group)
     reopened.open()
     try:
         assert reopened.counts().templates == 7

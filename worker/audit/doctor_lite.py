@@ -14,11 +14,11 @@ from typing import Final, NamedTuple
 
 from sinks.milvus.lite import local_folder
 from sinks.milvus.settings import VectorSpace
-from sinks.milvus.sink import MilvusSink
 from sinks.sink import BlockFilter, Sink, SinkBroken, SinkBusy, SinkMismatch
 from worker.audit.doctor import Check, Verdict, first_of, judge_all, ok, problem, warning
 from worker.audit.doctor_milvus import NewSpace, told_consistency
 from worker.audit.doctor_worker import ask_doctor
+from worker.connections import open_sink
 from worker.embedding.model.errors import ModelError
 from worker.runtime.wording import bytes_of, counted, seconds_of
 from worker.settings.settings import Settings
@@ -106,7 +106,7 @@ def _disk(facts: FolderFacts) -> Verdict:
     is_low = facts.free_bytes < max(_LITTLE_ROOM_BYTES, facts.used_bytes // 2)
     return first_of(
         (facts.free_bytes < _NO_ROOM_BYTES, problem(found, change)),
-        (is_low, warning(found, f"{change}; milvus.retention_days bounds it")),
+        (is_low, warning(found, f"{change}; index.retention_days bounds it")),
         otherwise=found,
     )
 
@@ -120,13 +120,13 @@ def _size(facts: IndexFacts) -> Verdict:
     too_many = "move to a Milvus server: Milvus Lite fails to merge its own files above that"
     return first_of(
         (facts.lines > MOST_LINES, problem(found, too_many)),
-        (facts.lines > _NEAR * MOST_LINES, warning(found, "plan a Milvus server, or set milvus.retention_days")),
+        (facts.lines > _NEAR * MOST_LINES, warning(found, "plan a Milvus server, or set index.retention_days")),
         otherwise=found,
     )
 
 
 def _retention(facts: IndexFacts) -> Verdict:
-    days = facts.settings.milvus.retention_days
+    days = facts.settings.index.retention_days
     return ok(f"a worker removes lines after {days:g} d while it runs; templates stay" if days else "lines stay for ever")
 
 
@@ -179,16 +179,13 @@ def _open(settings: Settings, folder: Path, new_space: NewSpace) -> dict[str, Ve
     except ModelError as error:
         unknown = warning(f"the index cannot be compared with the model: {error}", "fix the model first")
         return {"index": ok(f"{folder} is there, and nobody uses it"), "space": unknown}
-    sink = MilvusSink(settings.milvus, space, consumer_group=settings.kafka.group)
     try:
-        sink.open(create=False)
-        facts = _index_facts(settings, sink, f"{folder} can be opened, and no worker uses it")
+        with open_sink(settings, space, strong=False) as sink:
+            facts = _index_facts(settings, sink, f"{folder} can be opened, and no worker uses it")
     except SinkMismatch as error:
         return _mismatch(folder, str(error), space)
     except (SinkBusy, SinkBroken) as error:
         return {"index": problem(f"{folder} cannot be used: {error}", "see what is wrong with it with `vectail verify`")}
-    finally:
-        sink.close()
     return judge_all(INDEX_CHECKS, facts) | {
         "schema": ok("blocks and templates have all columns"),
         "space": ok(f"the index is of the model's embedding space, {space.id}"),

@@ -22,8 +22,7 @@ from worker.audit.doctor_redis import REDIS_CHECKS, look_at_redis
 from worker.audit.doctor_settings import SETTINGS_CHECKS
 from worker.audit.doctor_versions import VERSION_CHECKS, look_at_versions
 from worker.audit.doctor_worker import ask_worker
-from worker.connections import open_registry, vector_space
-from worker.embedding.loaded import model_of, space_of
+from worker.connections import index_space, open_registry
 from worker.groups.offsets import consumer_group
 from worker.runtime.kafka_admin import BrokerAway
 from worker.settings.settings import Settings
@@ -52,7 +51,7 @@ def looks_of_tool(settings: Settings) -> list[Look]:
     """Return the looks of `vectail doctor`: everything is connected to and loaded anew."""
     return [
         *_looks_at_services(settings),
-        _look("milvus", partial(_look_at_milvus, settings, lambda: space_from(settings)), _LOAD_S),
+        _look("milvus", partial(_look_at_milvus, settings, lambda: index_space(settings)), _LOAD_S),
         _look("model", partial(look_at_model, settings, partial(load_of, settings)), _LOAD_S),
         _look("machine", partial(look_at_machine, settings), _HERE_S),
     ]
@@ -73,11 +72,6 @@ def looks_of_worker(
         _look("model", partial(look_at_engine, settings, take_request, engine_now)),
         _look("machine", partial(look_at_machine, settings, is_worker=True), _HERE_S),
     ]
-
-
-def space_from(settings: Settings) -> VectorSpace:
-    """Return the space of the settings' model. Raises ModelError."""
-    return vector_space(space_of(model_of(settings), settings.model.dims))
 
 
 def load_of(settings: Settings) -> Load:

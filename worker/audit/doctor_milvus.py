@@ -59,7 +59,7 @@ def look_at_server(settings: Settings, new_space: NewSpace) -> dict[str, Verdict
         check_name(table.collection)
         space, space_error = _space_or_error(new_space)
         started_s = time.monotonic()
-        client = connect(table, None, table.consistency)
+        client = connect(table, None)
         facts = _facts(client, settings, space, space_error)
         return judge_all(SERVER_CHECKS, facts._replace(seconds=time.monotonic() - started_s))
     except (SinkMismatch, MilvusFault) as error:
@@ -162,10 +162,10 @@ def _retention(facts: ServerFacts) -> Verdict | None:
     """Judge how long lines stay."""
     if facts.blocks is None:
         return None
-    table, there_s = facts.settings.milvus, facts.blocks.ttl_s
+    table, there_s = facts.settings.index, facts.blocks.ttl_s
     told = f"lines stay for {seconds_of(there_s)}" if there_s else "lines stay for ever: the index grows as long as lines arrive"
     if table.retention_s is not None and round(table.retention_s) != there_s:
-        return warning(f"{told}; milvus.retention_days is {table.retention_days:g}", "restart a worker: it tells Milvus at its start")
+        return warning(f"{told}; index.retention_days is {table.retention_days:g}", "restart a worker: it tells Milvus at its start")
     return ok(told)
 
 

@@ -82,13 +82,13 @@ def _work(settings: Settings) -> Verdict:
 
 def _limits(settings: Settings) -> Verdict:
     """Judge limits that contradict each other, or the rest of the settings."""
-    limits, decode, milvus = settings.limits, settings.decode, settings.milvus
+    limits, decode, writers = settings.limits, settings.decode, settings.index.writers
     large = f"decode.max_record_bytes ({bytes_of(decode.max_record_bytes)}) is more than limits.max_in_flight_bytes"
-    writers = f"milvus.writers is {milvus.writers}: a local folder is written by one thread at a time"
+    one_thread = f"index.writers is {writers}: a local folder is written by one thread at a time"
     blocks = "raise limits.max_in_flight_bytes: one record of this size blocks the rest"
     return first_of(
         (decode.max_record_bytes > limits.max_in_flight_bytes, warning(large, blocks)),
-        (milvus.writers > 1 and not names_server(milvus.uri), warning(writers, "leave it at 1, or use a Milvus server")),
+        (writers > 1 and not names_server(settings.milvus.uri), warning(one_thread, "leave it at 1, or use a Milvus server")),
         otherwise="no two of them contradict each other",
     )
 

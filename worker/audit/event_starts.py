@@ -9,12 +9,9 @@ from collections.abc import Callable, Mapping
 from consumers.record import Partition
 from consumers.source import KafkaRefused
 from sinks.block import BlockPlace
-from sinks.milvus.lite import check_folder, local_folder
-from sinks.milvus.sink import MilvusSink
 from sinks.reading.reader import BlockReader
 from sinks.sink import SinkBroken, SinkBusy, SinkMismatch
-from worker.connections import vector_space
-from worker.embedding.loaded import model_of, space_of
+from worker.connections import open_sink
 from worker.embedding.model.errors import ModelError
 from worker.settings.settings import Settings
 
@@ -30,19 +27,12 @@ def find_event_starts(settings: Settings, offsets: Mapping[Partition, int], epoc
     """
     try:
         epochs = {topic: epoch_of(topic) for topic in {partition.topic for partition in offsets}}
-        if (folder := local_folder(settings.milvus.uri)) is not None:
-            check_folder(folder)  # before a model is prepared for nothing
-        space = vector_space(space_of(model_of(settings), settings.model.dims))
-        sink = MilvusSink(settings.milvus, space, consumer_group=settings.kafka.group, consistency="Strong")
-        try:
-            sink.open(create=False)
+        with open_sink(settings) as sink:
             reader = BlockReader(sink)
             starts = {
                 partition: reader.event_start(BlockPlace(partition.topic, epochs[partition.topic], partition.partition), offset)
                 for partition, offset in offsets.items()
             }
-        finally:
-            sink.close()
     except (SinkMismatch, SinkBusy, SinkBroken, ModelError, KafkaRefused) as error:
         raise IndexNotAsked(str(error)) from error
     return {partition: start for partition, start in starts.items() if start < offsets[partition]}

@@ -8,7 +8,6 @@ from typing import Final
 from consumers.groupless.reader import GrouplessReader
 from sinks.sink import Sink
 from worker.audit.busy_retry import BusyRetry
-from worker.audit.dead_letter_producer import DeadLetterProducer
 from worker.audit.entry_writer import EntryWriter, Origin, wall_ms
 from worker.audit.expected import open_expected_lines
 from worker.audit.kept_records import KeptRecords
@@ -16,6 +15,7 @@ from worker.audit.repair import Repairer
 from worker.audit.replay import Replayed, Replayer
 from worker.audit.replay_marks import ReplayMarker
 from worker.audit.stored_records import read_stored_lines
+from worker.connections import letter_box_at_need
 from worker.embedding.loaded import LoadedModel
 from worker.settings.masks_version import masks_version
 from worker.settings.settings import Settings
@@ -45,14 +45,13 @@ def open_replayer(
     opened.callback(expected_lines.close)
     repairer = Repairer(sink=sink, load=load, entry_writer=EntryWriter(sink=sink, busy_retry=busy_retry, wall_ms=wall_ms))
     opened.callback(repairer.close)
-    producer = DeadLetterProducer(kafka, say=busy_retry.say)
-    opened.callback(producer.close)
+    box = opened.enter_context(letter_box_at_need(kafka, say=busy_retry.say))
     return Replayer(
         expected_lines=expected_lines,
         find_records=KeptRecords(reader, timeout_s=busy_retry.limit_s).find_records,
         stored_lines=partial(read_stored_lines, sink, busy_retry),
         repairer=repairer,
         origin=lambda: Origin(masks_version(settings.mask), sink.date_ms()),
-        mark=ReplayMarker(producer, limit_s=busy_retry.limit_s).mark_letters,
+        mark=ReplayMarker(box, limit_s=busy_retry.limit_s).mark_letters,
         show=show,
     )

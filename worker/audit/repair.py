@@ -103,10 +103,10 @@ class Repairer:
 
     def _template_rows(self, texts: dict[str, str], rejections: dict[str, Rejection]) -> Iterator[TemplateRow]:
         if self._sink.retention_s is None:
-            stored = self._busy_retry.call(lambda: self._sink.stored_templates(texts))
+            stored = self._busy_retry.call(lambda: self._sink.templates.stored(texts))
             missing = {template: text for template, text in texts.items() if template not in stored}
         else:
-            vectors = self._busy_retry.call(lambda: self._sink.template_vectors(texts))
+            vectors = self._busy_retry.call(lambda: self._sink.templates.vectors(texts))
             yield from (TemplateRow(template, vector, texts[template]) for template, vector in vectors.items())
             missing = {template: text for template, text in texts.items() if template not in vectors}
         if not missing:
@@ -126,7 +126,7 @@ class Repairer:
         while todo:
             part = todo.pop()
             try:
-                self._busy_retry.call(partial(self._sink.upsert_templates, part))
+                self._busy_retry.call(partial(self._sink.templates.upsert, part))
             except SinkRejected as error:
                 if len(part) == 1:
                     refused[part[0].template] = refused_by_sink(error)

@@ -6,15 +6,12 @@ between storing rows and marking, the next replay writes the same rows again.
 
 import json
 import threading
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from consumers.record import Record
-from producers.envelope import PIECES_BYTES, ListedPiece, mark_headers
-from producers.kafka import ProducerBroken, QueueFull
-from worker.audit.dead_letter_producer import DeadLetterProducer
-from worker.runtime.process import vectail_version
+from producers.dead_letters import LetterBox, LetterUndelivered
+from producers.envelope import PIECES_BYTES, ListedPiece
 
 _CONSEQUENCE = "; what was replayed is stored, but not marked: it will be replayed again"
 
@@ -41,14 +38,14 @@ class ReplayMark(NamedTuple):
 
 
 class ReplayMarker:
-    """Marks letters of one topic; a call returns once all of its marks are acknowledged.
+    """Marks letters; a call returns once all of its marks are acknowledged.
 
     Thread: one.
     """
 
-    def __init__(self, producer: DeadLetterProducer, *, limit_s: float) -> None:
-        """`limit_s` is how long the topic may take for each mark."""
-        self._producer = producer
+    def __init__(self, box: Callable[[], LetterBox], *, limit_s: float) -> None:
+        """`limit_s` is how long the box may take for each mark."""
+        self._box = box
         self._limit_s = limit_s
 
     def mark_letters(self, letters: Sequence[tuple[Record, ListedPieces]]) -> None:
@@ -60,20 +57,18 @@ class ReplayMarker:
             outcomes.append(reason)
             acknowledged.release()
 
-        topic, limit_s = self._producer.topic, self._limit_s
+        limit_s = self._limit_s
         for letter, failing in letters:
-            headers = mark_headers(letter.partition, letter.offset, failing, version=vectail_version())
-            send = partial(self._producer.connect().send, topic, value=None, headers=headers, partition=letter.partition)
             try:
-                send(delivered=delivered, wait_s=limit_s)
-            except (QueueFull, ProducerBroken) as error:
+                self._box().mark((letter.partition, letter.offset), failing, delivered=delivered, wait_s=limit_s)
+            except LetterUndelivered as error:
                 raise ReplayMarkUndelivered(f"{error}{_CONSEQUENCE}") from error
         for _ in letters:
             if not acknowledged.acquire(timeout=limit_s):
-                raise ReplayMarkUndelivered(f"{topic} took no mark for {limit_s:g} s{_CONSEQUENCE}")
+                raise ReplayMarkUndelivered(f"{self._box().name} took no mark for {limit_s:g} s{_CONSEQUENCE}")
         failed = [reason for reason in outcomes if reason is not None]
         if failed:
-            raise ReplayMarkUndelivered(f"{topic} does not take marks ({failed[0]}){_CONSEQUENCE}")
+            raise ReplayMarkUndelivered(f"{self._box().name} does not take marks ({failed[0]}){_CONSEQUENCE}")
 
 
 def read_replay_mark(record: Record) -> ReplayMark | None:

@@ -96,11 +96,11 @@ class VectorAuditor:
         return sample
 
     def _above(self, after: str, limit: int) -> list[tuple[str, str]]:
-        return self.busy_retry.call(partial(self.sink.all_templates, after, limit))
+        return self.busy_retry.call(partial(self.sink.templates.all_above, after, limit))
 
     def _compare(self, texts: Mapping[str, str], *, repair: bool) -> VectorReport:
-        stored = self.busy_retry.call(partial(self.sink.template_vectors, texts.keys()))
-        there = stored.keys() | self.busy_retry.call(partial(self.sink.stored_templates, texts.keys() - stored.keys()))
+        stored = self.busy_retry.call(partial(self.sink.templates.vectors, texts.keys()))
+        there = stored.keys() | self.busy_retry.call(partial(self.sink.templates.stored, texts.keys() - stored.keys()))
         outcomes = dict(zip(texts, self.embedder.embed(list(texts.values())), strict=True))
         wrong = [
             found
@@ -116,7 +116,7 @@ class VectorAuditor:
             if not isinstance(vector := outcomes[one.template], EmbeddingFailed)
         ]
         if rows:
-            self.busy_retry.call(partial(self.sink.upsert_templates, rows))
+            self.busy_retry.call(partial(self.sink.templates.upsert, rows))
         written = {row.template for row in rows}
         return [one._replace(repaired=one.template in written) for one in wrong]
 

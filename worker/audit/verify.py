@@ -201,7 +201,7 @@ class Verifier:
         unknown: dict[str, str] = {template_id(text): text for text in texts - self._present}
         if not unknown:
             return set()
-        stored = self._busy_retry.call(partial(self._sink.stored_templates, unknown.keys()))
+        stored = self._busy_retry.call(partial(self._sink.templates.stored, unknown.keys()))
         if len(self._present) > self._bounds.present_templates:
             self._present.clear()
         self._present.update(unknown[template] for template in stored)

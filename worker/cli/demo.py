@@ -112,8 +112,8 @@ def _settings(options: DemoOptions, start: DemoStart, folder: Path, bootstrap_se
         "librdkafka": {"fetch.wait.max.ms": "10"},  # the embedded broker waits this long even when a record is there
     }
     index = folder / "index.db"
-    milvus = {"uri": str(index), "writers": 1}
-    flags: Flags = {"topic": [{"name": TOPIC}], "kafka": kafka, "milvus": milvus, **engine_flags(options.engine)}
+    tables = {"milvus": {"uri": str(index)}, "index": {"writers": 1}}
+    flags: Flags = {"topic": [{"name": TOPIC}], "kafka": kafka, **tables, **engine_flags(options.engine)}
     if start.http is None:
         flags["http"] = {"enabled": False}
     return worker_settings_or_fail(options.config, flags)

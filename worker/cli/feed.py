@@ -12,15 +12,14 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
-from producers import dead_letters
-from producers.dead_letters import DeadLetter, DeadLetterSender
+from producers.dead_letters import DeadLetter
 from producers.feed import FeedFailed, FeedProgress, feed
 from producers.kafka import KafkaProducer, ProducerMisconfigured
 from producers.lines import FileUnreadable, TooLarge, check_files, read_lists
 from producers.log_feed import endless_lines
 from worker.cli.exits import failure, user_error
 from worker.cli.screen import Figures, Screen
-from worker.runtime.process import vectail_version
+from worker.connections import open_letter_box
 from worker.runtime.stage import Stage
 from worker.runtime.wording import counted
 from worker.settings.settings import Settings
@@ -45,7 +44,7 @@ class FeedOptions:
 
 
 class FeedSession:
-    """Sends every line once, over one of two producers: for lines or for dead letters.
+    """Sends every line once, to the topic or to the dead letters.
 
     Thread: main; `_read` runs on a thread of its own.
     """
@@ -59,10 +58,8 @@ class FeedSession:
         self.error: Exception | None = None
         self.stop = stop
         self._line_producer = KafkaProducer(kafka.bootstrap_servers, kafka.librdkafka, say=say, stopped=self.stop.is_set)
-        properties = {**kafka.librdkafka, **dead_letters.PRODUCER_PROPERTIES}
-        # Silent, because the producer of the lines reports the same errors.
-        self._dead_letter_producer = KafkaProducer(kafka.bootstrap_servers, properties, say=lambda _line: None)
-        self._dead_letters = DeadLetterSender(self._dead_letter_producer, kafka.dead_letter_topic, version=vectail_version(), say=say)
+        # Its client is silent, because the producer of the lines reports the same errors.
+        self._dead_letters = open_letter_box(kafka, say=say, client_say=lambda _line: None)
         self._delivered_letters = 0
         self._stage = Stage("feed", self._read, self._on_error)
 
@@ -88,11 +85,11 @@ class FeedSession:
             self.stop.wait(seconds)
 
     def close(self) -> None:
-        """Stop reading and close both producers; waits up to 10 s for acknowledgements."""
+        """Stop reading and close both; waits up to 10 s for acknowledgements."""
         self.stop.set()
         self._stage.join(_JOIN_S)  # a daemon: a thread that waits on a silent pipe is abandoned
         self._line_producer.close(_STOPPING_S if self.error is None else 0.0)
-        self._dead_letter_producer.close(_STOPPING_S if self.error is None else 0.0)
+        self._dead_letters.close(_STOPPING_S if self.error is None else 0.0)
 
     def _read(self) -> None:
         lists: Iterator[list[bytes | TooLarge]] = ([line] for line in endless_lines(lambda: time.time() * 1000))

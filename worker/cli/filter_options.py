@@ -16,8 +16,6 @@ from worker.cli.options import with_options
 Given = dict[str, Any]
 """Filters by name, as a query has them; those that are not given are left out."""
 _UNTIL: Final = "Only lines older than 90s, 15m, 1h, 7d, or from before a time."
-_HEX: Final = {"template": 32, "family": 16}
-"""Digits of an id."""
 
 
 def takes_filters(*, since: str | None = None, since_help: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -51,7 +49,7 @@ def begin_ms(since: str, *, now_ms: int) -> int | None:
 def _annotation(name: str, of: Of) -> object:
     unwanted = name.startswith(EXCLUDES)
     about = f"{'No' if unwanted else 'Only'} lines {'with' if of.value == 'NAME=VALUE' else 'of'} this {of.one}"
-    if name == "trace_id":
+    if of.field:
         return Annotated[str | None, typer.Option(option_of(name), help=f"{about}.", metavar=of.value)]
     return Annotated[list[str] | None, typer.Option(option_of(name), help=f"{about}; may be repeated.", metavar=of.value)]
 
@@ -82,11 +80,11 @@ def _values(name: str, words: Sequence[str]) -> list[str] | dict[str, list[str]]
     if of.value == "NAME=VALUE":
         return _pairs(name, words)
     kind = name.removeprefix(EXCLUDES)
-    if of.value == "ID":
+    if of.digits:
         for word in words:
-            if len(word) != _HEX[kind] or set(word) - set("0123456789abcdef"):
+            if len(word) != of.digits or set(word) - set("0123456789abcdef"):
                 raise user_error(
-                    f"{option_of(name)} {word!r}: give the id of a {kind} as `--json` shows it, {_HEX[kind]} hexadecimal digits"
+                    f"{option_of(name)} {word!r}: give the id of a {kind} as `--json` shows it, {of.digits} hexadecimal digits"
                 )
     return list(words)
 

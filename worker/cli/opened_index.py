@@ -11,16 +11,14 @@ from consumers.kafka.settings import SourceMisconfigured
 from consumers.registry import RegistryAway, RegistryMisconfigured
 from consumers.source import KafkaRefused
 from producers.kafka import ProducerMisconfigured
-from sinks.milvus.sink import MilvusSink
-from sinks.sink import SinkBroken, SinkBusy, SinkMismatch, SinkRejected
+from sinks.sink import Sink, SinkBroken, SinkBusy, SinkMismatch, SinkRejected
 from worker.audit.busy_retry import BusyRetry
 from worker.audit.dead_letter_writer import DeadLetterUndelivered
 from worker.audit.replay_marks import ReplayMarkUndelivered
 from worker.cli.exits import failure, user_error
 from worker.cli.screen import Screen
-from worker.connections import vector_space
+from worker.connections import open_sink
 from worker.embedding.guarded_engine import EngineFailed
-from worker.embedding.loaded import model_of, space_of
 from worker.embedding.model.errors import ModelError
 from worker.settings.settings import Settings
 
@@ -28,7 +26,7 @@ from worker.settings.settings import Settings
 class OpenedIndex(NamedTuple):
     """An index that is open, read with consistency Strong."""
 
-    sink: MilvusSink
+    sink: Sink
     busy_retry: BusyRetry
     """Waits for a busy server as long as the user has patience."""
 
@@ -37,13 +35,8 @@ class OpenedIndex(NamedTuple):
 def opened_index(settings: Settings, screen: Screen, *, patience_s: float) -> Iterator[OpenedIndex]:
     """Open the existing index of the settings' model. Raises ModelError, SinkMismatch, SinkBusy and SinkBroken."""
     busy_retry = BusyRetry(limit_s=patience_s, say=screen.warn, pause=threading.Event().wait, clock=time.monotonic)
-    space = vector_space(space_of(model_of(settings), settings.model.dims))
-    sink = MilvusSink(settings.milvus, space, consumer_group=settings.kafka.group, consistency="Strong", say=screen.warn)
-    try:
-        busy_retry.call(lambda: sink.open(create=False))
+    with open_sink(settings, say=screen.warn, wait=busy_retry.call) as sink:
         yield OpenedIndex(sink, busy_retry)
-    finally:
-        sink.close()
 
 
 @contextmanager

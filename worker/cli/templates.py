@@ -8,13 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from sinks.milvus.lite import names_server
-from sinks.milvus.sink import MilvusSink
 from sinks.reading.reader import BlockReader
 from sinks.row import Vector
 from worker.asking.question import Query
 from worker.cli.exits import user_error
 from worker.cli.opened_index import failures_in_one_line
-from worker.connections import vector_space
+from worker.connections import open_sink, vector_space
 from worker.embedding.loaded import load_model, model_of, space_of
 from worker.embedding.model.space import EmbeddingSpace
 from worker.querying.families import TemplateGroups
@@ -40,18 +39,14 @@ def read_directly(settings: Settings, request: Mapping[str, Any], timeout_s: flo
 
 def _read(settings: Settings, query: Query, started_s: float, timeout_s: float) -> dict[str, Any]:
     space, vector = _space_and_vector(settings, query.text)
-    sink = MilvusSink(settings.milvus, vector_space(space), consumer_group=settings.kafka.group)
 
     def is_over() -> bool:
         return time.monotonic() - started_s >= timeout_s
 
-    try:
-        sink.open(create=False)
-        index = Index(sink, BlockReader(sink), TemplateIndex(sink, time.monotonic, TemplateGroups(settings.template)))
+    with open_sink(settings, vector_space(space), strong=False) as sink:
+        index = Index(sink, BlockReader(sink), TemplateIndex(sink.templates, time.monotonic, TemplateGroups(settings.template)))
         answer = answer_templates(index, PreparedQuery(query, vector), is_over)
-        return {"text": query.text, **answer, "seconds": round(time.monotonic() - started_s, 4)}
-    finally:
-        sink.close()
+    return {"text": query.text, **answer, "seconds": round(time.monotonic() - started_s, 4)}
 
 
 def _space_and_vector(settings: Settings, like: str | None) -> tuple[EmbeddingSpace, Vector | None]:

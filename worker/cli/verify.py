@@ -20,7 +20,6 @@ from sinks.sink import Sink
 from worker.audit.busy_retry import BusyRetry
 from worker.audit.compare import FINDING_KINDS, WindowComparer
 from worker.audit.dead_letter_index import DeadLetterIndex
-from worker.audit.dead_letter_producer import DeadLetterProducer
 from worker.audit.dead_letter_writer import DeadLetterWriter
 from worker.audit.entry_writer import EntryWriter, wall_ms
 from worker.audit.expected import open_expected_lines
@@ -31,6 +30,7 @@ from worker.audit.window_repair import WindowRepairer
 from worker.cli.offsets import open_positions
 from worker.cli.opened_index import failures_in_one_line, opened_index
 from worker.cli.screen import Figures, Screen
+from worker.connections import letter_box_at_need
 from worker.embedding.loaded import load_model
 from worker.groups.kafka import KafkaPositions
 from worker.groups.offsets import Target, existing_topics
@@ -152,9 +152,8 @@ def _window_repairer(
     entry_writer = EntryWriter(sink=sink, busy_retry=busy_retry, wall_ms=wall_ms)
     repairer = Repairer(sink=sink, load=lambda: load_model(settings), entry_writer=entry_writer)
     opened.callback(repairer.close)
-    producer = DeadLetterProducer(settings.kafka, say=busy_retry.say)
-    opened.callback(producer.close)
-    writer = DeadLetterWriter(producer, dead_letters, limit_s=busy_retry.limit_s, say=busy_retry.say)
+    box = opened.enter_context(letter_box_at_need(settings.kafka, say=busy_retry.say))
+    writer = DeadLetterWriter(box, dead_letters, limit_s=busy_retry.limit_s)
     return WindowRepairer(
         sink=sink,
         busy_retry=busy_retry,

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal, NotRequired, Union, get_args,
 
 from worker.asking import answers, worker_answers
 from worker.asking.answers import ADDED, QUERY, CountedAnswerJson, CountedJson, Says, SearchedJson
+from worker.asking.filters import FILTERS
 from worker.asking.question import Query
 from worker.querying.around import AROUND
 from worker.querying.forms import FORMS
@@ -29,12 +30,13 @@ def schemas() -> dict[str, Schema]:
     query = Query.model_json_schema(ref_template="#/components/schemas/{model}")
     models: dict[str, Any] = query.pop("$defs")
     query["properties"]["as"] |= {"enum": [name for name, form in FORMS.items() if form is not AROUND]}
-    for name in ("fields", "not_fields"):  # one value stands for a list
-        models["Filters"]["properties"][name]["additionalProperties"] = {"anyOf": [_VALUE, {"type": "array", "items": _VALUE}]}
+    for name, of in FILTERS.items():
+        if of.value == "NAME=VALUE":  # one value stands for a list
+            models["Filters"]["properties"][name]["additionalProperties"] = {"anyOf": [_VALUE, {"type": "array", "items": _VALUE}]}
     found: dict[str, Schema] = {"Query": query, **models}
-    for name, of in (*vars(answers).items(), *vars(worker_answers).items()):
-        if is_typeddict(of) and name.endswith(_SUFFIX):
-            found[name.removesuffix(_SUFFIX)] = _object(of)
+    for name, kind in (*vars(answers).items(), *vars(worker_answers).items()):
+        if is_typeddict(kind) and name.endswith(_SUFFIX):
+            found[name.removesuffix(_SUFFIX)] = _object(kind)
     return found | {"Searched": schema_of(SearchedJson), "CountedAnswer": schema_of(CountedAnswerJson)}
 
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, create_model
 
-from worker.asking.filters import EXCLUDES, FILTERS, Of
+from worker.asking.filters import EXCLUDES, FILTERS, LABEL_CHARACTERS, Of
 from worker.asking.moments import moment_ms, shown_time, since_ms
 from worker.asking.places import RecordPlace
 
 MOST_CHARACTERS: Final = 100_000
-_OF_SEARCH: Final = ("template", "not_template", "trace_id")
 _TIME: Final = "A span before now (15m, 7d) or ISO 8601."
 
 # A model reads every word of a schema: it does not say how long a time or a list may be.
@@ -71,8 +70,8 @@ def _filter_argument(name: str, of: Of) -> tuple[Any, Any]:
     wanted = not name.startswith(EXCLUDES)
     example = f" ({of.example})" if wanted and of.example else ""
     lines = f"{'Only' if wanted else 'No'} lines {'with' if of.value == 'NAME=VALUE' else 'of'} these {of.many}{example}."
-    if name == "trace_id":
-        return str, Field(default="", max_length=256, description="Only lines of this trace.")
+    if of.field:
+        return str, Field(default="", max_length=LABEL_CHARACTERS, description=f"Only lines of this {of.one}.")
     return (Values, Field(default={}, description=lines)) if of.value == "NAME=VALUE" else (Names, Field(default=[], description=lines))
 
 
@@ -85,13 +84,13 @@ else:
         "Filtered",
         __base__=Windowed,
         __doc__="The arguments of tools that look at some of the lines.",
-        **{name: argument for name, argument in _ARGUMENTS.items() if name not in _OF_SEARCH},
+        **{name: argument for name, argument in _ARGUMENTS.items() if not FILTERS[name].is_of_search},
     )
     FilteredByTemplates = create_model(
         "FilteredByTemplates",
         __base__=Filtered,
         __doc__="The same, with those that only a search needs.",
-        **{name: argument for name, argument in _ARGUMENTS.items() if name in _OF_SEARCH},
+        **{name: argument for name, argument in _ARGUMENTS.items() if FILTERS[name].is_of_search},
     )
 
 

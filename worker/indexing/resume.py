@@ -301,7 +301,7 @@ class Resume:
         """Look for the rows of templates that were not found a moment ago. Thread: any."""
         ids: dict[str, str] = {template_id(text): text for text in texts - self._template_texts}
         if ids:
-            self._template_texts.update(ids[template] for template in self._sink.stored_templates(ids.keys()))
+            self._template_texts.update(ids[template] for template in self._sink.templates.stored(ids.keys()))
 
     def _read_lines(self, place: BlockPlace, first_offset: int, end_offset: int) -> Sequence[Line]:
         """Return what readers get of these offsets; nothing if they miss something, for then they may get something else later."""

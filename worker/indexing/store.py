@@ -217,7 +217,7 @@ class Store:
         return freed
 
     def _upsert(self, rows: Sequence[TemplateRow], _again: bool) -> None:  # noqa: FBT001 - as `PatientWrites` calls it
-        self._sink.upsert_templates(rows)
+        self._sink.templates.upsert(rows)
 
     def _write_templates(self, rows: Sequence[TemplateRow]) -> dict[str, Rejection]:
         """Write all rows; return those that the sink refuses alone, by id. At the limit none is blamed: they are read again."""

@@ -294,7 +294,7 @@ class Upkeep:
     def _drop_expired(self, now_s: float) -> bool:
         self._dropped += self._sink.drop_expired()
         if self._dropped and now_s >= self._dropped_said_s + _HOUR_S:
-            self._say(f"dropped blocks that are older than milvus.retention_days: {self._dropped:,}")
+            self._say(f"dropped blocks that are older than index.retention_days: {self._dropped:,}")
             self._dropped, self._dropped_said_s = 0, now_s
         return True
 
@@ -303,7 +303,7 @@ class Upkeep:
         known = set(self._flights.sample_known(_KNOWN_LOOKED_UP))
         if not known:
             return False
-        gone = known - self._sink.stored_templates(known)
+        gone = known - self._sink.templates.stored(known)
         if gone:
             self._flights.forget_all()
             self._say(f"template {min(gone)} is gone from the index, so all templates are written again when their next line comes")

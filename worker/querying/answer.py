@@ -101,7 +101,7 @@ class Answer:
         """
         self.tally = AnswerTally()
         self._sink = sink
-        self._index = Index(sink, reader, TemplateIndex(sink, clock, TemplateGroups(named)))
+        self._index = Index(sink, reader, TemplateIndex(sink.templates, clock, TemplateGroups(named)))
         sources = Sources(self._index, clock, wall_ms)
         self._answers = {name: form.open(sources) for name, form in FORMS.items()}
         self._clock = clock
@@ -174,7 +174,7 @@ class Answer:
         is_deep = any(query.ready.query.mode != "dense" for query, _ in together)
         limit = MOST_TEMPLATES if is_deep else max(query.ready.query.k for query, _ in together)
         try:
-            found = self._sink.nearest_templates(np.stack([vector for _, vector in together]), limit)
+            found = self._sink.templates.nearest(np.stack([vector for _, vector in together]), limit)
         except SinkBusy:
             return
         for (query, _), near in zip(together, found, strict=True):

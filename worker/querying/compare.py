@@ -93,7 +93,7 @@ def _entries(index: Index, query: Query, pairs: _Pairs, counted: Mapping[str, _C
     """Return of each change the first entries, as a reply shows them; `counted` are now's, or before's of what is gone."""
     chosen = [(change, at) for change in CHANGES for at in _most_telling(pairs, change)[: query.k].tolist()]
     frequent = {counted[pairs.keys[at]].frequent for _, at in chosen}
-    texts = index.sink.template_texts(frequent) if frequent else {}
+    texts = index.sink.templates.texts(frequent) if frequent else {}
     groups = index.templates.groups_of(texts)
     entries: list[ChangeJson] = []
     for change, at in chosen:

@@ -118,13 +118,13 @@ class _Counting:
             wanted = wanted._replace(bucket_ms=bucket_ms, bucketed_ms=(window[0], window[1] - 1))
         if "family" in by:
             found = count_by_family(index, wanted, self._deadline_passed)
-            texts = index.sink.template_texts(set(found.frequent.values())) if found.rows else {}
+            texts = index.sink.templates.texts(set(found.frequent.values())) if found.rows else {}
             shown = {family: texts.get(template, "") for family, template in found.frequent.items()} | texts
             return _listing(wanted, found.rows, shown, found.names, complete=is_all and found.complete)
         counted = index.reader.count(wanted, deadline_passed=self._deadline_passed)
         texts = {}
         if "template" in by and counted.rows:
-            texts = index.sink.template_texts({str(row.key[by.index("template")]) for row in counted.rows})
+            texts = index.sink.templates.texts({str(row.key[by.index("template")]) for row in counted.rows})
         groups = index.templates.groups_of(texts)
         names = {template: group.name for template, group in groups.items() if group.name is not None}
         return _listing(wanted, counted.rows, texts, names, complete=is_all and counted.complete)

@@ -123,7 +123,7 @@ def nearest_but(sink: Sink, vector: Vector, limit: int, unwanted: Collection[str
     """
     wanted = limit + min(len(unwanted), limit)
     while True:
-        near = sink.nearest_templates(vector[None], wanted)[0]
+        near = sink.templates.nearest(vector[None], wanted)[0]
         found = [hit for hit in near if hit.template not in unwanted]
         if len(found) >= limit or len(near) < wanted or wanted >= limit + len(unwanted):
             return found[:limit]
@@ -132,7 +132,7 @@ def nearest_but(sink: Sink, vector: Vector, limit: int, unwanted: Collection[str
 
 def near_among(sink: Sink, vector: Vector, templates: Collection[str]) -> list[TemplateHit]:
     """Rank these templates, nearest first; one whose vector is not there (yet) is left out."""
-    vectors = sink.template_vectors(templates) if templates else {}
+    vectors = sink.templates.vectors(templates) if templates else {}
     found = list(vectors)
     scores = np.stack([vectors[template] for template in found]) @ vector if found else np.empty(0, np.float32)
     order = np.argsort(-scores, kind="stable")
@@ -159,7 +159,7 @@ def _without_lines(index: Index, hits: Sequence[TemplateHit]) -> list[RankedTemp
     groups = _known_groups(index, hits)
     unknown = [hit.template for hit in hits if hit.template not in groups]
     if unknown:
-        groups |= index.templates.groups_of(index.sink.template_texts(unknown))
+        groups |= index.templates.groups_of(index.sink.templates.texts(unknown))
     return [RankedTemplate(hit.template, hit.score, [], groups[hit.template].family) for hit in hits if hit.template in groups]
 
 

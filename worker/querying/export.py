@@ -14,6 +14,7 @@ from sinks.reading.ordered import OrderedLines, Reach
 from sinks.reading.places import PLACE_PATTERN, LinePlace, parse_place
 from sinks.reading.selecting import Selection
 from worker.asking.answers import ExportedJson
+from worker.asking.filters import FILTERS
 from worker.asking.moments import MOST_MS
 from worker.asking.question import Query
 from worker.asking.refusals import BadQuery
@@ -103,7 +104,7 @@ def _next(query: Query, selection: Selection, reach: Reach, end_ms: int) -> dict
     filters = query.filters.model_dump(mode="json", exclude_unset=True) | {"since_ms": reach.time_ms, "until_ms": end_ms}
     if query.text is not None and selection.is_match is None and selection.templates is not None:
         asked = {name: value for name, value in asked.items() if name not in ("text", "mode")}
-        named = ("family", "not_family", "not_template")
+        named = [name for name, of in FILTERS.items() if of.names_templates]
         filters = {name: value for name, value in filters.items() if name not in named} | {"template": sorted(selection.templates)}
     return asked | {"filters": filters} | ({} if reach.after is None else {"after": str(reach.after)})
 

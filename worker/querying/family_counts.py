@@ -139,7 +139,7 @@ def families_of(index: Index, templates: Sequence[str], deadline_passed: OutOfTi
 
 def _read_groups(index: Index, templates: Sequence[str], deadline_passed: OutOfTime) -> dict[str, Group]:
     """Return the groups of templates by what is stored of them."""
-    groups = index.templates.groups_of(index.sink.template_texts(templates))
+    groups = index.templates.groups_of(index.sink.templates.texts(templates))
     without_row = [template for template in templates if template not in groups]
     if not without_row:
         return groups

@@ -59,7 +59,7 @@ def find_families(index: Index, sought: PreparedQuery, deadline_passed: OutOfTim
     examples: dict[str, list[Line]] = {}
     if counts and not deadline_passed():
         examples = index.reader.newest_lines([one.newest for one in counts], 1, scope.only, deadline_passed=deadline_passed).lines
-    texts = index.sink.template_texts([one.frequent for one in counts]) if counts else {}
+    texts = index.sink.templates.texts([one.frequent for one in counts]) if counts else {}
     families = [_summary(one, texts, examples, scores) for one in counts]
     return FamilyListing(families, complete=complete and not deadline_passed())
 

@@ -4,7 +4,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from worker.asking.filters import TRACE_FIELD
+from worker.asking.filters import FILTERS
 from worker.asking.question import ONE, SEVERAL, Query
 from worker.asking.refusals import BadQuery
 from worker.querying.around import AROUND
@@ -55,7 +55,8 @@ def _check(query: Query) -> None:
             takers = " and ".join(one.name for one in FORMS.values() if part in one.takes)
             refuse_set(f"is for {takers} only", **{part: getattr(query, part)})
     form.check(query)
-    if query.filters.trace_id is not None and TRACE_FIELD in query.filters.fields:
-        raise BadQuery("filters.trace_id", "is among fields as well: give one of both")
+    for name, of in FILTERS.items():
+        if of.field and of.field in query.filters.fields and getattr(query.filters, name) is not None:
+            raise BadQuery(f"filters.{name}", "is among fields as well: give one of both")
     if query.text is None:
         refuse_set("needs a text", mode=query.mode)

@@ -1,10 +1,10 @@
 """Which lines a query is about: its filters, with families, wanted and excluded ones, resolved to their templates."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sinks.reading.filters import LineFilter
-from worker.asking.filters import TRACE_FIELD, Filters
+from worker.asking.filters import Filters
 from worker.querying.ranking import Index, OutOfTime
 
 MOST_MEMBERS = 4_000
@@ -29,10 +29,11 @@ class Scope(NamedTuple):
 def scope_of(index: Index, filters: Filters, deadline_passed: OutOfTime) -> Scope:
     """Return which lines pass filters. Raises SinkBusy."""
     only = line_filter(filters)
-    templates = frozenset(filters.template) if filters.template else None
-    unwanted, complete = _excluded(index, filters, deadline_passed)
-    if filters.family:
-        found = index.templates.members(frozenset(filters.family), deadline_passed)
+    columns = filters.by_column()
+    templates = frozenset(columns["templates"]) or None
+    unwanted, complete = _excluded(index, columns, deadline_passed)
+    if families := frozenset(columns["families"]):
+        found = index.templates.members(families, deadline_passed)
         members = [one for one in found.templates if (templates is None or one in templates) and one not in unwanted]
         templates = frozenset(members[:MOST_MEMBERS])
         complete = complete and found.complete and len(members) <= MOST_MEMBERS
@@ -41,32 +42,17 @@ def scope_of(index: Index, filters: Filters, deadline_passed: OutOfTime) -> Scop
     return Scope(only._replace(not_templates=unwanted), None, complete)
 
 
-def _excluded(index: Index, filters: Filters, deadline_passed: OutOfTime) -> tuple[frozenset[str], bool]:
+def _excluded(index: Index, columns: Mapping[str, Sequence[str]], deadline_passed: OutOfTime) -> tuple[frozenset[str], bool]:
     """Return the templates that filters exclude, and whether those are all, and not so many that others are missed."""
-    unwanted = frozenset(filters.not_template)
-    if not filters.not_family:
+    unwanted = frozenset(columns["not_templates"])
+    if not (families := frozenset(columns["not_families"])):
         return unwanted, True
-    found = index.templates.members(frozenset(filters.not_family), deadline_passed)
+    found = index.templates.members(families, deadline_passed)
     unwanted = unwanted.union(found.templates)
     return unwanted, found.complete and len(unwanted) <= MOST_EXCLUDED
 
 
 def line_filter(filters: Filters) -> LineFilter:
     """Return filters as a reader takes them, but for templates and families, which it gets apart."""
-    fields = _pairs(filters.fields) if filters.trace_id is None else (*_pairs(filters.fields), (TRACE_FIELD, filters.trace_id))
-    return LineFilter(
-        filters.since_ms,
-        filters.until_ms,
-        tuple(filters.service),
-        tuple(filters.level),
-        tuple(filters.topic),
-        fields,
-        not_services=tuple(filters.not_service),
-        not_levels=tuple(filters.not_level),
-        not_topics=tuple(filters.not_topic),
-        not_fields=_pairs(filters.not_fields),
-    )
-
-
-def _pairs(fields: Mapping[str, Sequence[str]]) -> tuple[tuple[str, str], ...]:
-    return tuple((name, value) for name, values in fields.items() for value in values)
+    columns: dict[str, Any] = {name: of for name, of in filters.by_column().items() if not name.endswith(("templates", "families"))}
+    return LineFilter(filters.since_ms, filters.until_ms, **columns)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sinks.sink import Sink, TemplateHit
+from sinks.sink import TemplateHit, TemplateView
 from worker.querying.families import MOST_REMEMBERED, Group, TemplateGroups
 from worker.querying.postings import Postings
 from worker.querying.words import Identifier, Words, terms_of
@@ -57,9 +57,11 @@ class TemplateIndex:
     Thread: one.
     """
 
-    def __init__(self, sink: Sink, clock: Callable[[], float], groups: TemplateGroups | None = None, *, most: int = MOST_TEMPLATES) -> None:
+    def __init__(
+        self, view: TemplateView, clock: Callable[[], float], groups: TemplateGroups | None = None, *, most: int = MOST_TEMPLATES
+    ) -> None:
         """`groups`: of the templates; their families, if not given."""
-        self._sink = sink
+        self._view = view
         self._clock = clock
         self._groups = TemplateGroups() if groups is None else groups
         self._most = most
@@ -83,8 +85,8 @@ class TemplateIndex:
         """Return at most `limit` templates that share words with a text, best first. Raises SinkBusy."""
         if not words.text:
             return TemplatesFound([], complete=True)
-        if self._sink.has_bm25:
-            hits = self._sink.matching_templates(words.text, limit)
+        if self._view.capabilities.ranks_words:
+            hits = self._view.matching(words.text, limit)
             return TemplatesFound(hits, complete=len(hits) < limit)
         is_all = self._read_words(deadline_passed)
         scores = self._postings.scores(words.terms)
@@ -95,8 +97,8 @@ class TemplateIndex:
 
     def holding(self, identifier: Identifier, deadline_passed: Callable[[], bool]) -> TemplatesFound:
         """Return the templates whose text has an identifier whole, at most `MOST_HOLDING`. Raises SinkBusy."""
-        if self._sink.has_bm25:
-            hits = self._sink.matching_templates(identifier.text, MOST_HOLDING)
+        if self._view.capabilities.ranks_words:
+            hits = self._view.matching(identifier.text, MOST_HOLDING)
             is_all = len(hits) < MOST_HOLDING
         else:
             is_all = self._read_words(deadline_passed)
@@ -147,16 +149,17 @@ class TemplateIndex:
         if self._has_read(most):
             if started_s < self._read_again_s:
                 return self._at_end
-            count = self._sink.counts().templates
+            count = self._view.count()
             if started_s < self._outdated_s and (count == self._counted or not self._at_end):
                 self._read_again_s = max(self._read_again_s, started_s + self._least_rest_s)
                 return self._at_end  # a round that goes on for another question ends first
             self._begin_round(count)
         else:
-            count = self._sink.counts().templates
-        size = _WHOLE_PAGE if self._sink.scans_templates else _SERVER_PAGE if self._sink.has_bm25 else _PAGE
+            count = self._view.count()
+        able = self._view.capabilities
+        size = _WHOLE_PAGE if able.scans else _SERVER_PAGE if able.ranks_words else _PAGE
         while not self._has_read(most):
-            page = self._sink.all_templates(self._after, size)
+            page = self._view.all_above(self._after, size)
             self._add(page)
             self._at_end = len(page) < size
             if not self._has_read(most) and deadline_passed():
@@ -169,7 +172,7 @@ class TemplateIndex:
 
     @property
     def _least_rest_s(self) -> float:
-        return _SERVER_REST_S if self._sink.has_bm25 else 0.0
+        return _SERVER_REST_S if self._view.capabilities.ranks_words else 0.0
 
     def _has_read(self, most: int) -> bool:
         return self._at_end or self._seen >= most
@@ -183,7 +186,7 @@ class TemplateIndex:
 
     def _add(self, page: Sequence[tuple[str, str]]) -> None:
         self._groups.learn(dict(page))
-        if not self._sink.has_bm25:
+        if not self._view.capabilities.ranks_words:
             new = [(template, text) for template, text in page if template not in self._known][: self._most - len(self._ids)]
             self._known.update(template for template, _ in new)
             self._ids += [template for template, _ in new]

@@ -75,7 +75,7 @@ def find_templates(index: Index, sought: PreparedQuery, deadline_passed: OutOfTi
     examples: dict[str, list[Line]] = {}
     if ids and not deadline_passed():
         examples = index.reader.newest_lines(ids, 1, only, deadline_passed=deadline_passed).lines
-    texts = index.sink.template_texts(ids) if ids else {}
+    texts = index.sink.templates.texts(ids) if ids else {}
     index.templates.groups_of(texts)
     families = families_of(index, ids, deadline_passed)
     numbers = zip(ids, families.numbers.tolist(), families.is_known.tolist(), strict=True)

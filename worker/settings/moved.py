@@ -5,6 +5,8 @@ from typing import Final
 MOVED: Final = {
     "decode.format": "topic.format",
     "kafka.topics": "topic.name",
+    "milvus.retention_days": "index.retention_days",
+    "milvus.writers": "index.writers",
 }
 """Old name → the setting that took its place."""
 

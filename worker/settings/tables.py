@@ -161,12 +161,23 @@ class CacheTable(Table):
 
 
 class IndexTable(Table):
-    """How lines are put together into the blocks that the index stores."""
+    """How lines are put together into the blocks that the index stores, how many threads write them, and how long they stay."""
 
     flush_s: float = Field(default=0.5, ge=0.01, le=5)
     """Most seconds that a line waits for others of its partition before its block is written: less while nothing else is on its way, more,
     but at most 5, while lines of more than 200 partitions wait. A topic with `topic.multiline` keeps its last record open, so its lines
     wait for the whole time. Small blocks are merged later."""
+    writers: int = Field(default=1, ge=1, le=16)
+    """Threads that write. Raise it when a remote server is the bottleneck; a local folder is written by one thread at a time."""
+    retention_days: float | None = Field(default=None, ge=0, le=36_500)
+    """Days after which lines are removed (up to a tenth later). 0: never. Not set: what a server's collections have now, in a local folder
+    never. On a server templates go after three times that; in a local folder they stay, and a pause of the worker that is longer than a
+    tenth, or than a day, does not count."""
+
+    @property
+    def retention_s(self) -> float | None:
+        """`retention_days` in seconds."""
+        return None if self.retention_days is None else self.retention_days * 86_400.0
 
 
 class RedisTable(Table):

@@ -91,7 +91,7 @@ def test_templates_are_named_by_blocks_and_only_once(sink: FakeSink, reader: Blo
 
 
 def test_a_template_whose_blocks_are_damaged_is_named_by_its_row(sink: FakeSink, reader: BlockReader) -> None:
-    sink.upsert_templates([template("often")])
+    sink.templates.upsert([template("often")])
     sink.blocks = {one: stored._replace(places=b"damaged") for one, stored in sink.blocks.items()}
     counts = reader.count(CountQuery(by=("template",)))
     assert [row.key for row in counts.rows] == [(template_id("often"),)]

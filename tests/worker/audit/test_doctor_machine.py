@@ -188,7 +188,7 @@ def test_the_default_settings_are_well() -> None:
         ("client-properties", "ok", "1 in", {"kafka": {"librdkafka": {"security.protocol": "ssl"}}}),
         ("work", "warning", "mask.mode is exact", {"mask": {"mode": "exact"}}),
         ("limits", "warning", "of this size", {"decode": {"max_record_bytes": 2_000_000}, "limits": {"max_in_flight_bytes": 1_000_000}}),
-        ("limits", "warning", "one thread", {"milvus": {"uri": "./index", "writers": 4}}),
+        ("limits", "warning", "one thread", {"milvus": {"uri": "./index"}, "index": {"writers": 4}}),
     ],
 )  # fmt: skip
 def test_settings_that_are_a_risk_are_named(name: str, state: State, word: str, tables: dict[str, dict[str, Any]]) -> None:

@@ -25,7 +25,7 @@ from worker.audit.doctor_milvus import SERVER_CHECKS, ServerFacts, look_at_serve
 from worker.embedding.model.errors import ModelError
 from worker.settings.service_tables import HttpTable
 from worker.settings.settings import Settings
-from worker.settings.tables import KafkaTable
+from worker.settings.tables import IndexTable, KafkaTable
 
 SPACE = VectorSpace(4, "abcdef0123456789")
 SETTINGS = Settings()
@@ -57,7 +57,7 @@ FACTS = ServerFacts(SETTINGS, 0.1, SPACE, "", "v2.6.1", BLOCKS, TEMPLATES, {"vec
 NARROW = BLOCKS._replace(fields={**BLOCKS.fields, "places": FieldFound("VARCHAR", 9, key=False, optional=False)})
 OTHER = FACTS._replace(blocks=collection(blocks_layout("vectail"), vectail__space="0000", vectail__group="others"))
 HALVES = FACTS._replace(settings=Settings(milvus=MilvusSettings(vector_type="FLOAT16")))
-WEEK = FACTS._replace(settings=Settings(milvus=MilvusSettings(retention_days=7)))
+WEEK = FACTS._replace(settings=Settings(index=IndexTable(retention_days=7)))
 KEPT = collection(blocks_layout("vectail"), **{"collection.ttl.seconds": str(7 * 86_400)})
 
 

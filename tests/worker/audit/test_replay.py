@@ -12,11 +12,11 @@ from producers.lines import TooLarge
 from tests.worker.audit.audited_index import MALFORMED_PIECES, WALL_MS, AuditedIndex, lines_of, record
 from tests.worker.audit.replay_desk import Desk
 from worker.audit.dead_letter_index import DeadLetterIndex, key_of
-from worker.audit.dead_letter_producer import DeadLetterProducer
 from worker.audit.kept_records import FoundRecord
 from worker.audit.replay_marks import ReplayMarker, ReplayMarkUndelivered, read_replay_mark
 from worker.audit.replay_plan import NO_ENTRY
 from worker.audit.stored_dead_letters import CUT, NO_RECORD
+from worker.connections import letter_box_at_need
 from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
 from worker.settings.tables import KafkaTable
 
@@ -203,8 +203,8 @@ def test_what_is_no_mark_of_its_partition_is_none(headers: tuple[Header, ...], v
 
 
 def test_a_topic_that_takes_no_mark_is_said_and_what_that_means() -> None:
-    producer = DeadLetterProducer(KafkaTable(bootstrap_servers="127.0.0.1:1"), say=lambda _line: None)
-    marker = ReplayMarker(producer, limit_s=0.2)
-    with pytest.raises(ReplayMarkUndelivered, match=r"took no mark for 0\.2 s; what was replayed is stored, but not marked"):
-        marker.mark_letters([(record(1, None), ())])
-    producer.close()
+    with (
+        letter_box_at_need(KafkaTable(bootstrap_servers="127.0.0.1:1"), say=lambda _line: None) as box,
+        pytest.raises(ReplayMarkUndelivered, match=r"took no mark for 0\.2 s; what was replayed is stored, but not marked"),
+    ):
+        ReplayMarker(box, limit_s=0.2).mark_letters([(record(1, None), ())])

@@ -75,14 +75,14 @@ def test_a_vector_of_zeros_or_of_another_length_is_judged_by_its_direction(store
 def test_a_vector_that_cannot_be_read_is_wrong_and_one_whose_template_is_gone_is_not(
     stored: AuditedIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    usual = stored.sink.template_vectors
+    usual = stored.sink.templates.vectors
     gone = template_id("printer on fire")
 
     def unreadable(templates: Collection[str]) -> dict[str, NDArray[np.float32]]:
         stored.sink.templates.pop(gone, None)
         return {one: vector for one, vector in usual(templates).items() if one != template_id("disk full")}
 
-    monkeypatch.setattr(stored.sink, "template_vectors", unreadable)
+    monkeypatch.setattr(stored.sink.templates, "vectors", unreadable)
     report = compare(stored, repair=True)
     assert report.templates == 2
     assert [(one.text, one.cosine, one.repaired) for one in report.wrong] == [("disk full", None, True)]
@@ -102,7 +102,7 @@ def test_a_broken_engine_accuses_no_vector(stored: AuditedIndex) -> None:
         stored.engine.vectors_missing = 1
         with pytest.raises(EngineFailed):
             auditor.compare_sample(10, repair=True)
-    assert stored.sink.calls.count("upsert_templates") == 1
+    assert stored.sink.calls.count("templates.upsert") == 1
 
 
 @pytest.mark.parametrize("shift", [0, 1 << 123])
@@ -111,13 +111,13 @@ def test_a_sample_is_spread_over_all_ids_and_is_no_larger_than_asked(
 ) -> None:
     audited.index_records(*MANY)
     asked: list[str] = []
-    usual = audited.sink.template_vectors
+    usual = audited.sink.templates.vectors
 
     def noted(templates: Collection[str]) -> dict[str, NDArray[np.float32]]:
         asked.extend(templates)
         return usual(templates)
 
-    monkeypatch.setattr(audited.sink, "template_vectors", noted)
+    monkeypatch.setattr(audited.sink.templates, "vectors", noted)
     with audited.vector_auditor(lambda _bits: shift) as auditor:
         report = auditor.compare_sample(100)
     assert report.templates == len(asked)

@@ -28,8 +28,8 @@ def test_an_untouched_index_is_complete(audited: AuditedIndex) -> None:
     assert report.is_complete
     assert (report.records, report.counts.lines, report.counts.sound_lines, report.reported) == (45, 45, 45, {})
     assert audited.sink.calls.count("find_blocks") == math.ceil(45 / 7)
-    assert set(audited.sink.calls) == {"find_blocks", "read_columns", "read_words", "stored_templates"}
-    assert audited.sink.calls.count("stored_templates") == 1, "a template is asked for once"
+    assert set(audited.sink.calls) == {"find_blocks", "read_columns", "read_words", "templates.stored"}
+    assert audited.sink.calls.count("templates.stored") == 1, "a template is asked for once"
     assert audited.snapshot() == before
     assert audited.pauses_s == []
 
@@ -316,4 +316,4 @@ def test_templates_beyond_those_that_are_remembered_are_asked_for_again(audited:
     audited.index_records(*templates, *templates[:7])
     audited.sink.calls.clear()
     assert audited.verify(bounds=NARROW._replace(present_templates=remembered)).is_complete
-    assert audited.sink.calls.count("stored_templates") == questions
+    assert audited.sink.calls.count("templates.stored") == questions

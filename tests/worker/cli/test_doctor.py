@@ -16,8 +16,9 @@ from tests.services.redis import LocalRedis, local_redis
 from tests.worker.cli.conftest import NewScreen, RunHere
 from tests.worker.cli.console import EndedVerb, in_one_line
 from worker.audit.doctor import Finding, Report
-from worker.audit.doctor_looks import NAMES, space_from
+from worker.audit.doctor_looks import NAMES
 from worker.cli.doctor_screen import show_report
+from worker.connections import index_space
 from worker.settings.settings import load_settings
 
 
@@ -40,7 +41,7 @@ def config(kafka: KafkaServer, redis: LocalRedis, unique: Callable[[str], str], 
         f'query_topic = "{name}-q"\nreply_topic = "{name}-r"\ndead_letter_topic = "{name}-d"\n'
         f'[redis]\nurl = "{redis.url}"\nread_budget_s = 5.0\n[milvus]\nuri = "{tmp_path / "index"}"\n'
     )
-    sink = MilvusSink(MilvusSettings(uri=str(tmp_path / "index")), space_from(load_settings(file)), consumer_group=name)
+    sink = MilvusSink(MilvusSettings(uri=str(tmp_path / "index")), index_space(load_settings(file)), consumer_group=name)
     sink.open()
     sink.close()
     return file

@@ -42,7 +42,7 @@ def filled(milvus: MilvusServer) -> Iterator[str]:
     sink = MilvusSink(settings.milvus, vector_space(model.space), consumer_group=settings.kafka.group)
     sink.open()
     now_ms = int(time.time() * 1000)
-    sink.upsert_templates([TemplateRow(template_id(text.masked), vector, text.masked) for text, vector in zip(texts, vectors, strict=True)])
+    sink.templates.upsert([TemplateRow(template_id(text.masked), vector, text.masked) for text, vector in zip(texts, vectors, strict=True)])
     lines = [
         line(offset, text=f"{text} {n}", template_text=text, time=now_ms - 600_000 * n)
         for offset, (text, n) in enumerate((text, n) for text, lines in TEMPLATES.items() for n in range(lines))

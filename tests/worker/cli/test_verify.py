@@ -79,7 +79,7 @@ def test_a_missing_template_is_found_and_embedded_again(verify: Verify, indexed:
     assert places(found(verify("--json"))) == [("template", 1, 4, 0, 0)]
     repaired(verify, {"template": 1})
     with indexed.sink() as sink:
-        assert sink.template_texts([line.template]) == {line.template: line.text}
+        assert sink.templates.texts([line.template]) == {line.template: line.text}
 
 
 def test_a_dead_letter_that_is_missing_is_a_gap_and_is_written(verify: Verify, indexed: Indexed, monkeypatch: pytest.MonkeyPatch) -> None:

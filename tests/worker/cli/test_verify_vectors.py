@@ -34,10 +34,10 @@ def test_a_vector_that_is_not_the_model_s_is_found_without_kafka_and_written_aga
 
     line = indexed.line(1, 4)
     with indexed.sink() as sink:
-        before = sink.template_vectors([line.template])[line.template]
+        before = sink.templates.vectors([line.template])[line.template]
         forged = np.zeros_like(before)
         forged[7] = 1.0
-        sink.upsert_templates([TemplateRow(line.template, forged, line.template_text)])
+        sink.templates.upsert([TemplateRow(line.template, forged, line.template_text)])
     ended = verify("--vectors")
     assert ended.exit_code == 1
     assert f"  {line.template}  its stored vector is not the model's (cosine " in ended.out
@@ -51,7 +51,7 @@ def test_a_vector_that_is_not_the_model_s_is_found_without_kafka_and_written_aga
     repair = compared(0, "--repair")
     assert (repair["wrong"], repair["left"], repair["findings"][0]["repaired"]) == (1, 0, True)
     with indexed.sink() as sink:
-        assert float(np.dot(sink.template_vectors([line.template])[line.template], before)) > 0.999
+        assert float(np.dot(sink.templates.vectors([line.template])[line.template], before)) > 0.999
     assert compared(0, "--sample", "3")["templates"] <= 3
     ended = verify("--vectors")
     assert (ended.exit_code, ended.err) == (0, "")

@@ -66,7 +66,7 @@ class Resuming:
         self._sink.write_blocks(blocks)
 
     def store_templates(self, *texts: str) -> None:
-        self._sink.upsert_templates([template(text) for text in texts])
+        self._sink.templates.upsert([template(text) for text in texts])
 
     def admit(self, *offsets: int, partition: int = 0) -> Receipt:
         """Take records in, as one batch in the order of their offsets."""

@@ -29,7 +29,7 @@ def test_columns_are_computed_under_the_lock_and_nothing_outside_is_reached_mean
     monkeypatch.setattr(Chunker, "split", noting("split", Chunker.split))
     monkeypatch.setattr("worker.indexing.store.build", noting("build", build))
     monkeypatch.setattr(chain.levels, "find", noting("caches and index", chain.levels.find))
-    monkeypatch.setattr(chain.sink, "upsert_templates", noting("templates", chain.sink.upsert_templates))
+    monkeypatch.setattr(chain.sink.templates, "upsert", noting("templates", chain.sink.templates.upsert))
     monkeypatch.setattr(chain.sink, "write_blocks", noting("blocks", chain.sink.write_blocks))
     chain.feed("disk full", "network down")
     chain.run()

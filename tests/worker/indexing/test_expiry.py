@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sinks.block import Block
+from sinks.milvus.index_time import Clocks
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from tests.worker.chain import Chain
 from tests.worker.indexing.test_upkeep import store_singly, turn
@@ -59,8 +60,10 @@ class Machine:
         return self.sink.counts().blocks
 
     def _start(self) -> MilvusSink:
-        settings = MilvusSettings(uri=str(self._folder), retention_days=DAYS)
-        sink = MilvusSink(settings, SPACE, clock=self._clock, wall_ms=self._wall_ms, say=self.said.append)
+        settings = MilvusSettings(uri=str(self._folder))
+        sink = MilvusSink(
+            settings, SPACE, retention_s=DAYS * 86_400, clocks=lambda: Clocks(self._clock(), self._wall_ms()), say=self.said.append
+        )
         sink.open()
         self.upkeep = Upkeep(
             sink=sink,
@@ -133,7 +136,7 @@ def test_pauses_count_unless_they_are_so_long_that_the_clock_may_be_wrong(machin
     assert machine.run(6.5 * DAY_S) == 1
     machine.restart(0.7 * DAY_S)
     assert machine.run(0.6 * DAY_S) == 0
-    assert machine.said == ["dropped blocks that are older than milvus.retention_days: 1"]
+    assert machine.said == ["dropped blocks that are older than index.retention_days: 1"]
     machine.store()
     machine.restart(30 * DAY_S)
     assert machine.run(MINUTE_S) == 1
@@ -144,10 +147,10 @@ def test_how_many_blocks_were_dropped_is_said_once_an_hour(chain: Chain) -> None
     chain.sink.lifetime_s = 120.0
     store_singly(chain, 2)
     turn(chain, 181.0)
-    assert chain.said == ["dropped blocks that are older than milvus.retention_days: 2"]
+    assert chain.said == ["dropped blocks that are older than index.retention_days: 2"]
     for _ in range(2):
         store_singly(chain, 3)
         turn(chain, 121.0)
         turn(chain, 61.0)
     turn(chain, 3_600.0)
-    assert chain.said[1:] == ["dropped blocks that are older than milvus.retention_days: 6"]
+    assert chain.said[1:] == ["dropped blocks that are older than index.retention_days: 6"]

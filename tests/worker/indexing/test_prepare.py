@@ -85,7 +85,7 @@ def test_a_stored_template_is_not_embedded_again_after_a_restart(chain: Chain, n
     assert taken(restarted) == (0, 3)
     restarted.store()
     assert restarted.embedded_texts() == 0
-    assert restarted.sink.calls.count("upsert_templates") == 0
+    assert restarted.sink.calls.count("templates.upsert") == 0
     assert restarted.committable() == 3
     assert restarted.flights.total().tokens_saved == 2 * restarted.tokens("disk full") + restarted.tokens("disk half full")
 
@@ -99,7 +99,7 @@ def test_a_template_found_in_an_index_whose_rows_do_not_live_for_ever_is_written
     assert taken(restarted) == (0, 1)
     restarted.store()
     assert restarted.embedded_texts() == 0
-    assert restarted.sink.calls.count("upsert_templates") == 1
+    assert restarted.sink.calls.count("templates.upsert") == 1
     assert restarted.committable() == 2
 
 
@@ -110,11 +110,11 @@ def test_a_template_is_written_again_before_its_row_is_removed(new_chain: NewCha
     chain.now_s += 60.0
     chain.feed("disk full")
     chain.run()
-    assert chain.sink.calls.count("upsert_templates") == 1
+    assert chain.sink.calls.count("templates.upsert") == 1
     chain.now_s += 0.1
     chain.feed("disk full")
     chain.run()
-    assert chain.sink.calls.count("upsert_templates") == 2
+    assert chain.sink.calls.count("templates.upsert") == 2
     assert chain.embedded_texts() == 1
     assert chain.committable() == 3
 

@@ -200,7 +200,7 @@ def test_a_busy_sink_is_asked_again_until_it_answers_and_said_once() -> None:
     assert f"after {sum(rig.pauses):.0f} s" in rig.said[1]
 
 
-@pytest.mark.parametrize("call", ["find_blocks", "read_columns", "stored_templates"])
+@pytest.mark.parametrize("call", ["find_blocks", "read_columns", "templates.stored"])
 def test_whatever_the_sink_does_not_answer_is_asked_again(call: str) -> None:
     sink = BusyOnce(call)
     rig = resuming(lines_block(5), sink=sink)
@@ -218,10 +218,10 @@ class BusyOnce(FakeSink):
         super().__init__(DIM)
         self._call = call
 
-    def _begin(self, call: str, *, needs_open: bool = True) -> None:
+    def begin(self, call: str, *, needs_open: bool = True) -> None:
         if call == self._call:
             self._call, self.busy_calls = "", 1
-        super()._begin(call, needs_open=needs_open)
+        super().begin(call, needs_open=needs_open)
 
 
 class StrongOnly(FakeSink):
@@ -274,13 +274,13 @@ def test_its_work_is_counted() -> None:
 def asked_templates(sink: FakeSink) -> list[Collection[str]]:
     """Note for which templates a sink is asked from now on."""
     asked: list[Collection[str]] = []
-    stored_templates = sink.stored_templates
+    stored_templates = sink.templates.stored
 
     def ask(templates: Collection[str]) -> set[str]:
         asked.append(list(templates))
         return stored_templates(templates)
 
-    sink.stored_templates = ask  # type: ignore[method-assign]
+    sink.templates.stored = ask  # type: ignore[method-assign]
     return asked
 
 

@@ -103,4 +103,4 @@ def test_a_collection_that_is_dropped_while_running_is_waited_for(onto: Chain, s
     assert (onto.committable(), onto.ledger.open_records, onto.letters.posted) == (None, len(LINES), [])
     assert [line.split(" (")[0] for line in onto.said] == ["the sink does not take rows"]
     assert "vectail" in onto.said[0]
-    assert remote.template_texts([onto.template(onto.mask(LINES[0]))]), "templates were stored before"
+    assert remote.templates.texts([onto.template(onto.mask(LINES[0]))]), "templates were stored before"

@@ -73,7 +73,7 @@ def world(world: World) -> World:
 @pytest.fixture
 def fed(world: World) -> Ended:
     """A service that has handled every sort of record and query."""
-    world.fake_sink.has_bm25 = False
+    world.fake_sink.templates.ranks_words = False
     world.send(lines_of(LINES))
     world.send([b"\xff\xc0", b"", gzip.compress(b'{"message": "mail to ann@example.org", "level": "info"}')], partition=1)
     often = {"commit_interval_s": 0.2}

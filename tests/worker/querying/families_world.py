@@ -26,10 +26,10 @@ class World(NamedTuple):
     rows: list[TemplateRow]
     lines: list[Line]
 
-    def opened(self, named: Sequence[TemplateTable] = (), *, has_bm25: bool = False) -> Index:
+    def opened(self, named: Sequence[TemplateTable] = (), *, ranks_words: bool = False) -> Index:
         """Return what reads them."""
-        index = index_of(open_sink(self.rows, has_bm25=has_bm25), self.lines)
-        return index._replace(templates=TemplateIndex(index.sink, lambda: 0.0, TemplateGroups(named)))
+        index = index_of(open_sink(self.rows, ranks_words=ranks_words), self.lines)
+        return index._replace(templates=TemplateIndex(index.sink.templates, lambda: 0.0, TemplateGroups(named)))
 
 
 def same_family(text: str, count: int) -> list[str]:

@@ -111,8 +111,8 @@ def test_a_query_that_nobody_waits_for_is_not_searched_for(chain: Chain) -> None
     ask("disk full now", lambda: bool(chain.engine.calls))
     assert chain.engine.calls
     assert chain.sink.calls == []
-    ask("disk is full", lambda: "nearest_templates" in chain.sink.calls)
-    assert chain.sink.calls == ["nearest_templates"], "it is read no further"
+    ask("disk is full", lambda: "templates.nearest" in chain.sink.calls)
+    assert chain.sink.calls == ["templates.nearest"], "it is read no further"
     assert [reply.code for reply in replies] == ["abandoned"] * 3
     ask("disk full", lambda: False)
     assert replies[-1].code == "answered"
@@ -174,7 +174,7 @@ def test_queries_that_are_looked_up_together_get_what_each_gets_alone(chain: Cha
     chain.embed()
     chain.sink.calls.clear()
     assert [reply["hits"] for reply in chain.answer()[len(requests) :]] == alone
-    assert chain.sink.calls.count("nearest_templates") == 1, "one read for all of them"
+    assert chain.sink.calls.count("templates.nearest") == 1, "one read for all of them"
 
 
 @pytest.mark.parametrize("request_", [{"text": "disk full"}, {"as": "templates"}, {"text": "disk full", "mode": "words"}], ids=str)
@@ -211,7 +211,7 @@ def test_of_several_counts_that_no_record_would_hold_each_is_cut() -> None:
 
 
 def test_an_answer_that_no_record_would_hold_is_cut(chain: Chain) -> None:
-    chain.sink.upsert_templates([TemplateRow(template_id("a"), np.eye(1, 384, dtype=np.float32)[0], "a")])
+    chain.sink.templates.upsert([TemplateRow(template_id("a"), np.eye(1, 384, dtype=np.float32)[0], "a")])
     chain.sink.write_blocks(blocks([line(n, template_text="a", text="=" * 40_000) for n in range(40)], 10))
     chain.ask({"text": "disk", "k": 40, "per_template": 100})
     chain.embed()
@@ -250,15 +250,15 @@ def test_an_index_that_works_long_in_vain_is_not_asked_for_ever(chain: Chain) ->
     chain.run()
     ask_embedded(chain, deadline_ms=60_000)
 
-    class TimesOut(FakeSink):
-        def nearest_templates(self, vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
-            del vectors, limit
-            chain.now_s += 10.0
-            raise SinkBusy("10 s were not enough")
+    def times_out(vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
+        del vectors, limit
+        chain.now_s += 10.0
+        raise SinkBusy("10 s were not enough")
 
     answerable = chain.answer_lane.take(10)
     assert answerable is not None
-    sink = TimesOut()
+    sink = FakeSink()
+    sink.templates.nearest = times_out  # type: ignore[method-assign]
     Answer(sink=sink, reader=BlockReader(sink, clock=chain.clock), clock=chain.clock, pause=chain.pause, wall_ms=chain.wall_ms).step(
         answerable
     )

@@ -43,7 +43,7 @@ def embedded(folder: Path, tiny: Tiny, texts: int) -> Vectors:
 
 def scores(sink: Sink, vector: Vector, *, k: int, filters: Filters) -> dict[str, float]:
     """Return the scores of the `k` best templates that have lines under the filters."""
-    index = Index(sink, BlockReader(sink), TemplateIndex(sink, time.monotonic))
+    index = Index(sink, BlockReader(sink), TemplateIndex(sink.templates, time.monotonic))
     query = Query(text="x", mode="dense", k=k, filters=filters)
     found = search(index, PreparedQuery(query, vector), deadline_passed=lambda: False)
     return {hit.line.template: hit.score or 0.0 for hit in found.hits}
@@ -60,7 +60,7 @@ def test_a_template_has_the_same_cosine_with_a_filter_and_without(tmp_path: Path
     farthest = sorted(ids, key=lambda template: right[template])[:FARTHEST]
     sink = strong_sink(MilvusSettings(uri=str(tmp_path / "milvus")), VectorSpace(len(query), "space-1"))
     sink.open()
-    sink.upsert_templates([TemplateRow(*row) for row in zip(ids, stored, texts, strict=True)])
+    sink.templates.upsert([TemplateRow(*row) for row in zip(ids, stored, texts, strict=True)])
     services = ["far" if template in farthest else "near" for template in ids]
     lines = enumerate(zip(texts, services, strict=True))
     sink.write_blocks(blocks([line(number, template_text=text, service=service) for number, (text, service) in lines], 10))

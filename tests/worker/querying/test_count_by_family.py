@@ -77,7 +77,7 @@ def test_texts_that_are_many_are_read_in_pieces_and_only_once(monkeypatch: pytes
     sink = index.sink
     assert find(index, by=["family"]).complete
     templates = {template_id(one.template_text) for one in made.lines}
-    first = sink.calls.count("template_texts")  # type: ignore[attr-defined]
+    first = sink.calls.count("templates.texts")  # type: ignore[attr-defined]
     assert first == -(-len(templates) // 4) + 1, "and once for the texts that are shown"
     find(index, by=["family"])
-    assert sink.calls.count("template_texts") == first + 1  # type: ignore[attr-defined]
+    assert sink.calls.count("templates.texts") == first + 1  # type: ignore[attr-defined]

@@ -100,9 +100,9 @@ def passes(one: Line, **filters: Any) -> bool:  # noqa: ANN401 - any filter
     )
 
 
-def new_index(*, has_bm25: bool = False) -> Index:
+def new_index(*, ranks_words: bool = False) -> Index:
     rows = [template(text, unit(1.0, place / 10)) for place, text in enumerate(TEXTS)]
-    return index_of(open_sink(rows, has_bm25=has_bm25), LINES)
+    return index_of(open_sink(rows, ranks_words=ranks_words), LINES)
 
 
 class Asked:
@@ -132,7 +132,7 @@ class Asked:
 
 @pytest.fixture(scope="module", params=[False, True], ids=["own words", "words of the sink"])
 def asked(request: pytest.FixtureRequest) -> Asked:
-    return Asked(new_index(has_bm25=request.param))
+    return Asked(new_index(ranks_words=request.param))
 
 
 @pytest.mark.parametrize("filters", FILTERS.values(), ids=list(FILTERS))
@@ -211,13 +211,13 @@ def test_a_tail_brings_new_lines_but_for_those_that_are_excluded(filters: dict[s
     assert sorted(one["id"] for one in second["lines"]) == sorted(one.id for one in fresh if passes(one, **filters))
 
 
-def crowd(count: int, *, has_bm25: bool = False) -> tuple[Index, str]:
+def crowd(count: int, *, ranks_words: bool = False) -> tuple[Index, str]:
     """Return an index of a family of so many templates nearest to the query, and of 20 other families; and the first one's id."""
     near = [template(text, unit(1.0, n / 10_000)) for n, text in enumerate(same_family("disk full", count))]
     far = [template(f"network {chr(97 + n)} down full", unit(0.1, 1.0, n / 10)) for n in range(20)]
     rows = [*near, *far]
     lines = [line(n, template_text=row.text) for n, row in enumerate(rows)]
-    return index_of(open_sink(rows, has_bm25=has_bm25), lines), family_of("disk full")
+    return index_of(open_sink(rows, ranks_words=ranks_words), lines), family_of("disk full")
 
 
 @pytest.mark.parametrize("near", [3, MOST_TEMPLATES, 3 * MOST_TEMPLATES, 2_000])
@@ -231,9 +231,9 @@ def test_ten_hits_stay_ten_families_however_many_nearer_templates_are_excluded(n
     assert found["complete"]
 
 
-@pytest.mark.parametrize("has_bm25", [False, True])
-def test_excluded_templates_do_not_take_the_votes_of_those_that_share_fewer_words(has_bm25: bool) -> None:  # noqa: FBT001 - a case
-    index, family = crowd(3 * MOST_TEMPLATES, has_bm25=has_bm25)
+@pytest.mark.parametrize("ranks_words", [False, True])
+def test_excluded_templates_do_not_take_the_votes_of_those_that_share_fewer_words(ranks_words: bool) -> None:  # noqa: FBT001 - a case
+    index, family = crowd(3 * MOST_TEMPLATES, ranks_words=ranks_words)
     scope = scope_of(index, Filters(not_family=[family]), lambda: False)
     bounds = SearchBounds(10, 1, scope.only, lambda: False, deep=True)
     votes = votes_by_words(index, words_of("disk full"), bounds, least_share=0.5)
@@ -260,7 +260,7 @@ def test_queries_that_are_asked_together_do_not_share_what_one_of_them_excludes(
 @pytest.mark.parametrize("limit", [1, 5, 24, 30])
 def test_the_nearest_templates_but_some_are_those_of_brute_force(limit: int) -> None:
     index, _ = crowd(4)
-    every = [hit.template for hit in index.sink.nearest_templates(unit(1.0)[None], 24)[0]]
+    every = [hit.template for hit in index.sink.templates.nearest(unit(1.0)[None], 24)[0]]
     for unwanted in (set(), set(every[:1]), set(every[:20]), set(every[3:9]), set(every), {"0" * 32}):
         found = nearest_but(index.sink, unit(1.0), limit, unwanted)
         assert [hit.template for hit in found] == [one for one in every if one not in unwanted][:limit]

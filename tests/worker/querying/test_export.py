@@ -80,7 +80,7 @@ def test_what_a_text_means_is_decided_once() -> None:
     first = ask(index, text="disk", mode="dense", k=4)
     assert len(first["next"]["filters"]["template"]) == 2
     assert "text" not in first["next"]
-    sink.upsert_templates([template("disk gone", unit(1.0))])
+    sink.templates.upsert([template("disk gone", unit(1.0))])
     write(sink, line(100, time=15_500, template_text="disk gone"))
     assert texts(first["lines"] + everything(index, **first["next"])[0]) == [one.text for one in lines]
 

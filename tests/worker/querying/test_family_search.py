@@ -137,15 +137,15 @@ def test_a_family_with_too_many_templates_to_ask_for_is_cut_and_says_so(monkeypa
     assert (len(found.hits), found.complete) == (2, False)
 
 
-@pytest.mark.parametrize("has_bm25", [True, False])
-def test_a_template_that_came_since_is_of_its_family(*, has_bm25: bool) -> None:
-    sink = open_sink([template("disk full")], has_bm25=has_bm25)
+@pytest.mark.parametrize("ranks_words", [True, False])
+def test_a_template_that_came_since_is_of_its_family(*, ranks_words: bool) -> None:
+    sink = open_sink([template("disk full")], ranks_words=ranks_words)
     now_s = 0.0
     index = index_of(sink, [line(1, template_text="disk full")])
-    index = index._replace(templates=TemplateIndex(sink, lambda: now_s, TemplateGroups()))
+    index = index._replace(templates=TemplateIndex(sink.templates, lambda: now_s, TemplateGroups()))
     only = Filters(family=[family_of("disk full")]).model_dump(exclude_unset=True)
     assert texts(find(index, mode="dense", filters=only)) == ["disk full"]
-    sink.upsert_templates([template("disk full!")])
+    sink.templates.upsert([template("disk full!")])
     now_s = 2.0
     write(sink, line(2, template_text="disk full!"))
     assert set(texts(find(index, mode="dense", filters=only))) == {"disk full", "disk full!"}

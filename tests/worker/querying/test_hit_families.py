@@ -128,7 +128,7 @@ def test_until_all_templates_are_read_there_are_no_figures_and_each_query_reads_
     families = HitFamilies(index, lambda: 0.0)
     said = [("family_lines" in shown(index, families)[0], index.templates.is_behind) for _ in range(3)]
     assert said == [(False, True), (False, True), (True, False)]
-    assert sink_of(index).calls.count("all_templates") == 3
+    assert sink_of(index).calls.count("templates.all_above") == 3
 
 
 class Asked:
@@ -155,11 +155,11 @@ def test_templates_are_read_while_no_query_waits(monkeypatch: pytest.MonkeyPatch
     sink = sink_of(family(9).opened())
     asked, lane = Asked(), Lane[Answerable]("answer")
     step = Answer(sink=sink, reader=index_of(sink).reader, clock=lambda: 0.0, pause=lambda _seconds: False, wall_ms=lambda: 0.0)
-    whole, take = sink.all_templates, lane.take
+    whole, take = sink.templates.all_above, lane.take
 
-    def read(after: str, limit: int) -> list[tuple[str, str]]:
-        page = whole(after, limit)
-        assert sink.calls.count("all_templates") <= 5, "it is asked again and again"
+    def read(last: str, limit: int) -> list[tuple[str, str]]:
+        page = whole(last, limit)
+        assert sink.calls.count("templates.all_above") <= 5, "it is asked again and again"
         if asked.replies and is_busy:
             raise SinkBusy("away")
         return page
@@ -169,12 +169,12 @@ def test_templates_are_read_while_no_query_waits(monkeypatch: pytest.MonkeyPatch
             lane.close()
         return take(most, wait=wait, timeout_s=timeout_s)
 
-    sink.all_templates = read  # type: ignore[method-assign]
+    sink.templates.all_above = read  # type: ignore[method-assign]
     lane.take = take_or_end  # type: ignore[method-assign]
     lane.put(asked.query())
     step.body(lane)
     assert len(asked.replies) == 1
-    assert sink.calls.count("all_templates") == (2 if is_busy else 5)
+    assert sink.calls.count("templates.all_above") == (2 if is_busy else 5)
 
 
 def test_a_query_that_comes_meanwhile_is_answered_before_the_next_page(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,18 +182,18 @@ def test_a_query_that_comes_meanwhile_is_answered_before_the_next_page(monkeypat
     sink = sink_of(family(9).opened())
     asked, lane = Asked(), Lane[Answerable]("answer")
     step = Answer(sink=sink, reader=index_of(sink).reader, clock=lambda: 0.0, pause=lambda _seconds: False, wall_ms=lambda: 0.0)
-    whole, answered = sink.all_templates, list[int]()
+    whole, answered = sink.templates.all_above, list[int]()
 
-    def read(after: str, limit: int) -> list[tuple[str, str]]:
+    def read(last: str, limit: int) -> list[tuple[str, str]]:
         answered.append(len(asked.replies))
         if len(answered) == 2:
             lane.put(asked.query())
-        page = whole(after, limit)
+        page = whole(last, limit)
         if len(page) < limit:
             lane.close()
         return page
 
-    sink.all_templates = read  # type: ignore[method-assign]
+    sink.templates.all_above = read  # type: ignore[method-assign]
     lane.put(asked.query())
     step.body(lane)
     assert answered == [0, 1, 1, 2, 2], "the second query reads a page itself"

@@ -66,17 +66,17 @@ def questions(draw: random.Random) -> list[tuple[Any, str]]:
 
 
 @pytest.mark.parametrize("request_", EACH_REQUEST)
-@pytest.mark.parametrize("has_bm25", [True, False])
+@pytest.mark.parametrize("ranks_words", [True, False])
 @pytest.mark.parametrize("seed", range(6))
 def test_where_every_template_has_a_line_the_answer_is_that_of_reading_them_all(
-    seed: int, request_: dict[str, Any], *, has_bm25: bool
+    seed: int, request_: dict[str, Any], *, ranks_words: bool
 ) -> None:
     draw = random.Random(seed)
     made = with_lines(world(seed, families=draw.choice((3, 12, 40)), most_templates=draw.choice((5, 30, 100)), lines=0), draw)
-    index = made.opened(has_bm25=has_bm25)
+    index = made.opened(ranks_words=ranks_words)
     for vector, text in questions(draw):
         request = {"text": text, **request_}
-        found, wanted = find(made.opened(has_bm25=has_bm25), vector, **request), eagerly(index, vector, **request)
+        found, wanted = find(made.opened(ranks_words=ranks_words), vector, **request), eagerly(index, vector, **request)
         assert found == wanted
         assert found.hits or "filters" in request_
         assert find(index, vector, **request) == wanted, "what is known already of templates changes nothing"

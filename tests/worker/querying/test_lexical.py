@@ -18,9 +18,9 @@ def of(place: int, template_text: str, text: str, **values: Any) -> Line:  # noq
     return line(place, template_text=template_text, text=text, **values)
 
 
-def stored(*lines: Line, has_bm25: bool = False) -> Index:
+def stored(*lines: Line, ranks_words: bool = False) -> Index:
     """Return an index of lines and their templates."""
-    sink = open_sink((template(text) for text in {one.template_text: None for one in lines}), has_bm25=has_bm25)
+    sink = open_sink((template(text) for text in {one.template_text: None for one in lines}), ranks_words=ranks_words)
     return index_of(sink, lines)
 
 
@@ -49,15 +49,15 @@ def found_offsets(found: FoundLines) -> list[int]:
     return [one.offset for one in found.lines]
 
 
-@pytest.mark.parametrize("has_bm25", [True, False])
-def test_templates_are_ranked_by_their_words_and_show_their_newest_lines(*, has_bm25: bool) -> None:
+@pytest.mark.parametrize("ranks_words", [True, False])
+def test_templates_are_ranked_by_their_words_and_show_their_newest_lines(*, ranks_words: bool) -> None:
     index = stored(
         of(1, "disk", "disk"),
         of(2, "disk full on node", "disk full on node 7"),
         of(3, "disk full", "disk full"),
         of(4, "disk full", "disk full!"),
         of(5, "network", "network"),
-        has_bm25=has_bm25,
+        ranks_words=ranks_words,
     )
     ranking = rank(index, "disk full", per_template=2)
     assert offsets(ranking) == [[4, 3], [2], [1]]
@@ -78,17 +78,17 @@ def test_lines_with_the_identifier_whole_come_first() -> None:
     assert rank(index, "10.251.73.99") == Ranking([], complete=True), "no line has it"
 
 
-@pytest.mark.parametrize("has_bm25", [True, False])
-def test_an_identifier_that_masks_left_in_the_template_is_found_too(*, has_bm25: bool) -> None:
+@pytest.mark.parametrize("ranks_words", [True, False])
+def test_an_identifier_that_masks_left_in_the_template_is_found_too(*, ranks_words: bool) -> None:
     index = stored(
         of(1, "node-17 is down", "node-17 is down"),
         of(2, "node <n> is down", "node-17 is down again"),
         of(3, "node-171 is down", "node-171 is down"),
-        has_bm25=has_bm25,
+        ranks_words=ranks_words,
     )
     assert found_offsets(find(index, "node-17")) == [2, 1]
     assert found_offsets(find(index, "node-17", limit=1)) == [2]
-    alone = stored(of(1, "node-17 is down", "node-17 is down"), has_bm25=has_bm25)
+    alone = stored(of(1, "node-17 is down", "node-17 is down"), ranks_words=ranks_words)
     assert found_offsets(find(alone, "node-17")) == [1], "no word of the block says so"
 
 
@@ -184,9 +184,9 @@ def test_the_deadline_that_cuts_it_is_said() -> None:
 
 
 def test_a_busy_template_index_is_not_read_for_identifiers_alone_when_the_sink_ranks() -> None:
-    index = stored(of(1, "a", "blk_7"), has_bm25=True)
+    index = stored(of(1, "a", "blk_7"), ranks_words=True)
     sink = index.sink
     assert isinstance(sink, FakeSink)
     sink.calls.clear()
     find(index, "blk_7")
-    assert "all_templates" not in sink.calls
+    assert "templates.all_above" not in sink.calls

@@ -162,9 +162,9 @@ def test_a_query_that_did_not_come_over_kafka_takes_the_same_way(chain: Chain) -
     assert chain.replies == []
 
 
-@pytest.mark.parametrize("has_bm25", [True, False])
-def test_a_search_by_words_needs_no_vector(chain: Chain, *, has_bm25: bool) -> None:
-    chain.sink.has_bm25 = has_bm25
+@pytest.mark.parametrize("ranks_words", [True, False])
+def test_a_search_by_words_needs_no_vector(chain: Chain, *, ranks_words: bool) -> None:
+    chain.sink.templates.ranks_words = ranks_words
     chain.feed("disk full", "network down")
     chain.run()
     chain.ask({"text": "network", "mode": "words"})

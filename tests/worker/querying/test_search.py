@@ -62,7 +62,7 @@ def test_no_more_than_k_hits_come_and_few_reads_are_made(index: Index) -> None:
     sink_of(index).calls.clear()
     found = find(index, meaning(k=2))
     assert (places(found), found.complete) == ([("a", 4), ("b", 5)], True)
-    assert sink_of(index).calls == ["nearest_templates", "find_blocks", "read_columns", "find_blocks"]  # the last one: of other runs
+    assert sink_of(index).calls == ["templates.nearest", "find_blocks", "read_columns", "find_blocks"]  # the last one: of other runs
 
 
 def test_an_empty_index_has_a_complete_answer_without_hits() -> None:
@@ -106,14 +106,14 @@ def test_a_bound_on_the_blocks_that_are_looked_at_is_said(monkeypatch: pytest.Mo
 
 
 def test_what_was_read_for_several_queries_is_used_and_read_on_from(index: Index) -> None:
-    near = index.sink.nearest_templates(unit(1.0)[None], 2)[0]
+    near = index.sink.templates.nearest(unit(1.0)[None], 2)[0]
     sink_of(index).calls.clear()
 
     def found(k: int) -> list[tuple[str, int]]:
         return places(search(index, PreparedQuery(meaning(k=k), unit(1.0), near=near), deadline_passed=lambda: False))
 
     assert found(2) == [("a", 4), ("b", 5)]
-    assert "nearest_templates" not in sink_of(index).calls
+    assert "templates.nearest" not in sink_of(index).calls
     assert found(3) == [("a", 4), ("b", 5), ("c", 3)]
 
 
@@ -135,18 +135,18 @@ def test_without_a_wish_both_rankings_count_where_both_are_possible(mode: str | 
 VOUCHERS = [template("voucher refused", unit(0.0, 1.0)), template("a", unit(1.0, 0.1)), template("b", unit(1.0, 0.5))]
 
 
-@pytest.mark.parametrize("has_bm25", [True, False])
-def test_templates_that_both_rankings_find_come_first(*, has_bm25: bool) -> None:
-    index = index_of(open_sink(VOUCHERS, has_bm25=has_bm25), [of(n, row.text) for n, row in enumerate(VOUCHERS)])
+@pytest.mark.parametrize("ranks_words", [True, False])
+def test_templates_that_both_rankings_find_come_first(*, ranks_words: bool) -> None:
+    index = index_of(open_sink(VOUCHERS, ranks_words=ranks_words), [of(n, row.text) for n, row in enumerate(VOUCHERS)])
     found = find(index, Query(text="voucher refused"))
     assert [name for name, _ in places(found)] == ["voucher refused", "a", "b"]
     assert found.hits[0].score == pytest.approx(1 / 61 + 1 / 63)
     assert found.complete
 
 
-@pytest.mark.parametrize("has_bm25", [True, False])
-def test_a_template_with_few_of_many_words_does_not_vote(*, has_bm25: bool) -> None:
-    index = index_of(open_sink(VOUCHERS, has_bm25=has_bm25), [of(n, row.text) for n, row in enumerate(VOUCHERS)])
+@pytest.mark.parametrize("ranks_words", [True, False])
+def test_a_template_with_few_of_many_words_does_not_vote(*, ranks_words: bool) -> None:
+    index = index_of(open_sink(VOUCHERS, ranks_words=ranks_words), [of(n, row.text) for n, row in enumerate(VOUCHERS)])
     assert places(find(index, Query(text="voucher lost somewhere between sockets")))[0][0] == "a"
     assert places(find(index, Query(text="voucher lost")))[0][0] == "voucher refused"
 
@@ -201,7 +201,7 @@ def test_without_a_text_the_newest_lines_of_the_filters_templates_come(index: In
 
 
 def test_a_sampled_line_is_found_by_its_template_and_not_by_a_word() -> None:
-    sink = open_sink([template("disk full on <host>", unit(1.0)), template("login", unit(0.0, 1.0))], has_bm25=True)
+    sink = open_sink([template("disk full on <host>", unit(1.0)), template("login", unit(0.0, 1.0))], ranks_words=True)
     lines = [
         of(1, "disk full on <host>", text="disk full on host-0001"),
         of(2, "disk full on <host>", text=None),

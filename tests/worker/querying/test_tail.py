@@ -30,7 +30,7 @@ class World:
 
     def worker(self) -> Tail:
         clock = lambda: self.now_s  # noqa: E731
-        return Tail(Index(self.sink, BlockReader(self.sink, clock=clock), TemplateIndex(self.sink, clock)), clock)
+        return Tail(Index(self.sink, BlockReader(self.sink, clock=clock), TemplateIndex(self.sink.templates, clock)), clock)
 
     def write(self, *lines: Line, number: int | None = None, writer: int = 1) -> None:
         partition = lines[0].partition
@@ -91,9 +91,9 @@ def test_of_too_many_lines_the_last_ones_come_and_the_others_are_counted(world: 
 
 
 def test_filters_words_and_meaning_say_which_lines_are_followed(world: World) -> None:
-    world.sink.upsert_templates([template("disk full", unit(1.0))])
+    world.sink.templates.upsert([template("disk full", unit(1.0))])
     for n in range(100):
-        world.sink.upsert_templates([template(f"other {n}", unit(0.0, 1.0, n))])
+        world.sink.templates.upsert([template(f"other {n}", unit(0.0, 1.0, n))])
     follow: dict[str, dict[str, Any]] = {
         "filters": {"filters": {"service": ["web"]}},
         "words": {"text": "Disk FULL", "mode": "words"},

@@ -38,19 +38,19 @@ class Clock:
         self._read_s = read_s
 
     def __call__(self) -> float:
-        return self.now_s + self._read_s * self._sink.calls.count("all_templates")
+        return self.now_s + self._read_s * self._sink.calls.count("templates.all_above")
 
 
 def index_of(*stored: str, read_s: float = 0.0) -> tuple[FakeSink, TemplateIndex, Clock]:
     sink = open_sink(template(text) for text in stored)
     clock = Clock(sink, read_s)
-    return sink, TemplateIndex(sink, clock), clock
+    return sink, TemplateIndex(sink.templates, clock), clock
 
 
 @pytest.mark.parametrize("text", ["disk", "full disk", "failed node", "NETWORK", "disk full on node", "nothing", "user"])
 def test_templates_are_ranked_here_as_a_sink_ranks_them(text: str) -> None:
     _, ours, _ = index_of(*TEXTS)
-    theirs = TemplateIndex(open_sink((template(one) for one in TEXTS), has_bm25=True), lambda: 0.0)
+    theirs = TemplateIndex(open_sink((template(one) for one in TEXTS), ranks_words=True).templates, lambda: 0.0)
     assert texts(matching(ours, text)) == texts(matching(theirs, text))
     assert matching(ours, text).complete
     scores = [hit.score for hit in matching(ours, text).hits]
@@ -70,10 +70,10 @@ def test_a_text_of_nothing_but_grammar_asks_for_nothing() -> None:
     assert sink.calls == []
 
 
-@pytest.mark.parametrize("has_bm25", [True, False])
-def test_templates_that_hold_an_identifier_whole_are_found(*, has_bm25: bool) -> None:
+@pytest.mark.parametrize("ranks_words", [True, False])
+def test_templates_that_hold_an_identifier_whole_are_found(*, ranks_words: bool) -> None:
     stored = ("login of 10.0.0.1 failed", "login of 10.0.0.12 failed", "0 0 1 10", "done")
-    index = TemplateIndex(open_sink((template(text) for text in stored), has_bm25=has_bm25), lambda: 0.0)
+    index = TemplateIndex(open_sink((template(text) for text in stored), ranks_words=ranks_words).templates, lambda: 0.0)
     assert holding(index, "10.0.0.1") == ["login of 10.0.0.1 failed"]
     assert holding(index, "10.0.0.9") == []
 
@@ -82,17 +82,17 @@ def test_templates_are_read_once_and_again_when_there_are_more() -> None:
     sink, index, _ = index_of("disk full")
     for _ in range(3):
         assert texts(matching(index, "disk")) == ["disk full"]
-    assert sink.calls.count("all_templates") == 1
-    sink.upsert_templates([template("disk failed")])
+    assert sink.calls.count("templates.all_above") == 1
+    sink.templates.upsert([template("disk failed")])
     assert set(texts(matching(index, "disk"))) == {"disk full", "disk failed"}
     assert texts(matching(index, "failed")) == ["disk failed"]
-    assert sink.calls.count("all_templates") == 2
+    assert sink.calls.count("templates.all_above") == 2
 
 
 def test_reading_takes_a_small_share_of_the_time() -> None:
     sink, index, clock = index_of("disk full", read_s=1.0)
     matching(index, "disk")
-    sink.upsert_templates([template("disk failed")])
+    sink.templates.upsert([template("disk failed")])
     for now_s, found in ((10.0, 1), (19.0, 1), (21.0, 2)):
         clock.now_s = now_s
         assert len(matching(index, "disk").hits) == found
@@ -102,7 +102,7 @@ def test_after_a_while_they_are_read_again_whatever_their_number() -> None:
     sink, index, clock = index_of("disk full")
     matching(index, "disk")
     sink.templates.clear()
-    sink.upsert_templates([template("disk failed")])
+    sink.templates.upsert([template("disk failed")])
     assert texts(matching(index, "disk")) == ["disk full"]
     clock.now_s = 301.0
     assert set(texts(matching(index, "disk"))) == {"disk full", "disk failed"}
@@ -111,11 +111,12 @@ def test_after_a_while_they_are_read_again_whatever_their_number() -> None:
 def test_one_that_was_counted_and_not_yet_seen_is_looked_for_again() -> None:
     sink, index, _ = index_of("disk full")
     late = template("disk failed")
-    whole = sink.all_templates
-    sink.upsert_templates([late])
-    sink.all_templates = lambda after, limit: [one for one in whole(after, limit) if one[0] != late.template]  # type: ignore[method-assign]
+    whole = sink.templates.all_above
+    sink.templates.upsert([late])
+    unseen = lambda last, limit: [one for one in whole(last, limit) if one[0] != late.template]  # noqa: E731
+    sink.templates.all_above = unseen  # type: ignore[method-assign]
     assert texts(matching(index, "disk")) == ["disk full"]
-    sink.all_templates = whole  # type: ignore[method-assign]
+    sink.templates.all_above = whole  # type: ignore[method-assign]
     assert set(texts(matching(index, "disk"))) == {"disk full", "disk failed"}
 
 
@@ -124,7 +125,7 @@ def test_many_templates_are_read_page_by_page_up_to_a_bound(monkeypatch: pytest.
     stored = [f"disk {'a' * n}" for n in range(1, 36)]
     _, index, _ = index_of(*stored)
     assert (len(matching(index, "disk", 100).hits), matching(index, "disk", 100).complete) == (35, True)
-    bounded = TemplateIndex(open_sink(template(text) for text in stored), lambda: 0.0, most=20)
+    bounded = TemplateIndex(open_sink(template(text) for text in stored).templates, lambda: 0.0, most=20)
     cut = matching(bounded, "disk", 100)
     assert (len(cut.hits), cut.complete) == (20, False)
     assert matching(bounded, "disk", 100) == cut
@@ -138,14 +139,14 @@ def test_reading_that_is_cut_short_goes_on_where_it_ended(monkeypatch: pytest.Mo
         found = index.matching(words_of("disk"), 100, lambda: True)
         sizes.append((len(found.hits), found.complete))
     assert sizes == [(10, False), (20, False), (30, False), (35, True), (35, True)]
-    assert sink.calls.count("all_templates") == 4
+    assert sink.calls.count("templates.all_above") == 4
 
 
 def test_removed_templates_go_once_they_are_many() -> None:
     gone = [template(f"disk {'a' * (n % 50 + 1)}{'b' * (n // 50)}") for n in range(10_050)]
     sink, index, _ = index_of()
-    sink.templates = {row.template: row for row in gone}
+    sink.templates.update({row.template: row for row in gone})
     assert len(matching(index, "disk", 20_000).hits) == len(gone)
     sink.templates.clear()
-    sink.upsert_templates([template("disk full")])
+    sink.templates.upsert([template("disk full")])
     assert texts(matching(index, "disk", 20_000)) == ["disk full"]

@@ -270,7 +270,7 @@ def test_other_variables_are_left_alone(monkeypatch: pytest.MonkeyPatch, name: s
 
 
 def test_a_wrong_flag_is_refused_like_any_other_setting() -> None:
-    assert refusal(None, {"milvus": {"writers": 99}}).startswith("setting milvus.writers: ")
+    assert refusal(None, {"index": {"writers": 99}}).startswith("setting index.writers: ")
     assert refusal(None, {"milvus": {"writer": 1}}).startswith("setting milvus.writer: ")
 
 
@@ -318,7 +318,7 @@ def test_a_secret_may_stand_in_a_file_of_its_own(tmp_path: Path, monkeypatch: py
         file = tmp_path / variable
         file.write_bytes(f"{secret}{end}".encode())
         monkeypatch.setenv(variable, str(file))
-    settings = load_settings(None, {"milvus": {"writers": 2}})
+    settings = load_settings(None, {"milvus": {"batch_bytes": 2_000_000}})
     assert settings.http.token == SecretStr("one")
     assert settings.milvus.password == SecretStr("two words ")
     assert settings.kafka.librdkafka == {"sasl.password": "three", "ssl.key.pem": "-----BEGIN\nfour\n-----END"}

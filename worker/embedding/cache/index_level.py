@@ -25,7 +25,7 @@ class IndexLevel:
         clock: Callable[[], float],
         draw: Callable[[], float],
     ) -> None:
-        """`read` is the sink's `template_vectors`; `draw` returns a number from 0 to 1 (see Breaker)."""
+        """`read` is a template view's `vectors`; `draw` returns a number from 0 to 1 (see Breaker)."""
         self._read = read
         self._say = say
         self._clock = clock
