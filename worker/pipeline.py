@@ -32,6 +32,7 @@ from worker.embedding.model.space import Digester
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.dead_letter_reasons import letter_of
 from worker.indexing.flights import Flights
+from worker.indexing.line_batch import LineBatch, StoreItem
 from worker.indexing.new_templates import NewTemplates, TemplateEncoder
 from worker.indexing.prepare import Prepare
 from worker.indexing.resume import Resume
@@ -40,10 +41,10 @@ from worker.indexing.schema_lookup import SchemaLookup
 from worker.indexing.schema_wait import SchemaWait
 from worker.indexing.store import Store
 from worker.indexing.topic_readers import RuleTally, new_topic_readers
-from worker.messages import Answerable, KafkaRequest, LineBatch, StoreItem
 from worker.querying.answer import Answer
 from worker.querying.prepare_queries import PrepareQueries, QueryTally
 from worker.querying.query_text import new_query_encoder
+from worker.querying.ready_query import Answerable, KafkaRequest
 from worker.runtime.fair_lock import FairLock
 from worker.runtime.fair_share import FairQueue
 from worker.runtime.lane import Inlet, Lane

@@ -16,9 +16,9 @@ from tests.world import index_of, line, open_sink, template, unit
 from worker.asking.question import Query
 from worker.asking.refusals import BadQuery, QueryReply
 from worker.asking.requests import QueryRequest, Requester
-from worker.messages import ReadyQuery
 from worker.querying.answer import Answer
 from worker.querying.forms import FORMS, parse_query
+from worker.querying.ready_query import ReadyQuery
 from worker.querying.words import words_of
 from worker.settings.settings import Settings
 

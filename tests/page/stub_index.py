@@ -20,8 +20,8 @@ from tests.page.stub_lines import NAMED
 from tests.world import block, template
 from worker.asking.question import Query
 from worker.asking.requests import Requester
-from worker.messages import ReadyQuery
 from worker.querying.answer import Answer
+from worker.querying.ready_query import ReadyQuery
 from worker.querying.words import words_of
 
 _WORD = re.compile(r"[^\W\d_]+")

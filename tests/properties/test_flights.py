@@ -16,7 +16,7 @@ from sinks.row import template_id
 from tests.consumers.records import rejection
 from tests.worker.indexing.line_batches import LineBatches, numbers_of
 from worker.indexing.flights import Completed, Flights
-from worker.messages import LineBatch, NewTemplate
+from worker.indexing.line_batch import LineBatch, NewTemplate
 
 MOST_KNOWN = 3
 MOST_REJECTED = 2

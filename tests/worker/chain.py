@@ -41,6 +41,7 @@ from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.entry_rules import EntryRules
 from worker.indexing.events import EventJoiner
 from worker.indexing.flights import Flights
+from worker.indexing.line_batch import LineBatch, StoreItem
 from worker.indexing.new_templates import NewTemplates, TemplateEncoder
 from worker.indexing.prepare import Prepare
 from worker.indexing.resume import Resume
@@ -49,10 +50,10 @@ from worker.indexing.sampling import Sampler
 from worker.indexing.schema_wait import SchemaWait
 from worker.indexing.store import Store
 from worker.indexing.topic_readers import RuleTally, TopicReader
-from worker.messages import Answerable, KafkaRequest, LineBatch, StoreItem
 from worker.querying.answer import Answer
 from worker.querying.prepare_queries import PrepareQueries
 from worker.querying.query_text import QueryEncoder
+from worker.querying.ready_query import Answerable, KafkaRequest
 from worker.runtime.lane import Lane
 from worker.runtime.limits import FaultLimit, TopicFaultLimits
 from worker.settings.rule_tables import DropTable, SampleTable

@@ -16,8 +16,9 @@ from worker.asking.requests import REPLY_TOPIC_HEADER
 from worker.connections import Connections
 from worker.embedding.embedder import EncodedText
 from worker.embedding.model.space import Digester
-from worker.messages import EmbeddedTemplate, FailedQuery, ReadyQuery
+from worker.indexing.line_batch import EmbeddedTemplate
 from worker.pipeline import Pipeline
+from worker.querying.ready_query import FailedQuery, ReadyQuery
 from worker.runtime.stage import Abandoned
 from worker.settings.service_tables import QueryTable
 from worker.settings.settings import Settings

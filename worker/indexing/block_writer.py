@@ -16,9 +16,9 @@ from sinks.build import build
 from sinks.lines import hollowed, take_lines
 from sinks.sink import Sink, SinkBusy, SinkRejected
 from worker.indexing.dead_letter_reasons import refused_by_sink
+from worker.indexing.line_batch import LineBatch
 from worker.indexing.runs import Run, Runs, Sealed
 from worker.indexing.store_tally import StoreTally, WriteKind
-from worker.messages import LineBatch
 from worker.runtime.limits import FaultLimit
 from worker.runtime.retry import SinkRetry
 from worker.runtime.stage import Abandoned

@@ -27,10 +27,11 @@ from numpy.typing import NDArray
 
 from consumers.rejection import Rejection
 from sinks.row import TemplateId, template_id
+from worker.embedding.cache.levels import Source
 from worker.indexing.known_templates import MOST_KNOWN, KnownTemplates, halves_of
+from worker.indexing.line_batch import LineBatch, NewTemplate
 from worker.indexing.parked import Parked
 from worker.indexing.savings import Savings, merge_savings
-from worker.messages import LineBatch, NewTemplate, Source
 
 _KNOWN, _WAITING, _REJECTED = 0, 1, 2
 _MOST_IDS = 16_384

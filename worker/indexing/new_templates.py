@@ -17,7 +17,7 @@ from worker.embedding.model.vectors import EmbeddingFailed
 from worker.embedding.tokenizer import Encoded, Tokenizer
 from worker.indexing.dead_letter_reasons import rejected_by_engine
 from worker.indexing.flights import Completed, Flights
-from worker.messages import EmbeddedTemplate, NewTemplate, StoreItem
+from worker.indexing.line_batch import EmbeddedTemplate, NewTemplate, StoreItem
 from worker.runtime.lane import Outlet
 from worker.runtime.limits import FaultLimit
 

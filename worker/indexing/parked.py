@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from worker.messages import LineBatch
+from worker.indexing.line_batch import LineBatch
 
 
 class Parked:

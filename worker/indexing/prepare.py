@@ -23,6 +23,7 @@ from consumers.waiting_place import AssignmentPlace, drop_ended
 from sinks.block import Lines
 from sinks.lines import empty_records, lines_between, take_lines
 from worker.indexing.flights import Flights
+from worker.indexing.line_batch import LineBatch, StoreItem
 from worker.indexing.line_memory import held_bytes
 from worker.indexing.new_templates import NewTemplates
 from worker.indexing.open_events import OpenEvents
@@ -33,7 +34,6 @@ from worker.indexing.resume import Resume
 from worker.indexing.sampling import Sampler, Sampling, without_texts
 from worker.indexing.schema_wait import SchemaWait
 from worker.indexing.topic_readers import RuleTally, TopicReader
-from worker.messages import LineBatch, StoreItem
 from worker.runtime.lane import Outlet
 from worker.runtime.limits import TopicFaultLimits
 

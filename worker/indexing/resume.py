@@ -37,9 +37,9 @@ from sinks.line import Line
 from sinks.reading.reader import BlockReader
 from sinks.row import template_id
 from sinks.sink import BlockFilter, OffsetSpan, Sink, SinkBusy
+from worker.indexing.line_batch import LineBatch
 from worker.indexing.runs import Run, Runs
 from worker.indexing.stored_entries import MOST_OFFSETS, EntryHashes, StoredEntries, hash_stored
-from worker.messages import LineBatch
 from worker.runtime.retry import BACK_OFF_S
 
 _SLICE_PIECES = 16_384

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from worker.embedding.cache.levels import SOURCES, Source
 from worker.indexing.hyperloglog import HyperLogLog
-from worker.messages import SOURCES, Source
 
 
 @dataclass(slots=True)

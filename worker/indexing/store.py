@@ -30,10 +30,10 @@ from sinks.sink import Sink, SinkRejected
 from worker.indexing.block_writer import BlockWriter, PatientWrites
 from worker.indexing.dead_letter_reasons import refused_by_sink
 from worker.indexing.flights import Completed, Flights
+from worker.indexing.line_batch import EmbeddedTemplate, LineBatch, StoreItem
 from worker.indexing.runs import Run, Runs, Sealed
 from worker.indexing.store_tally import StoreTally
 from worker.indexing.upkeep import Upkeep
-from worker.messages import EmbeddedTemplate, LineBatch, StoreItem
 from worker.runtime.lane import Lane
 from worker.runtime.limits import FaultLimit
 from worker.runtime.stage import Meter

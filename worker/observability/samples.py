@@ -15,10 +15,10 @@ from consumers.kafka.source import KafkaSource
 from consumers.ledger import Ledger
 from consumers.poller import Poller
 from worker.connections import Connections
+from worker.embedding.cache.levels import SOURCES
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.cache.tally import CacheTally
 from worker.indexing.dead_letter_reasons import REJECTION_KINDS
-from worker.messages import SOURCES
 from worker.observability import metrics as m
 from worker.observability.conditions import CONDITIONS
 from worker.observability.metrics import Sample

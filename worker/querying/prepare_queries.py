@@ -17,9 +17,9 @@ from worker.asking.requests import CORRELATION_HEADER, REPLY_TOPIC_HEADER, Query
 from worker.embedding.cache.vector_cache import VectorCache
 from worker.embedding.embedder import Embedded, EmbeddingLate, EncodedText, Submit
 from worker.embedding.model.vectors import EmbeddingFailed
-from worker.messages import Answerable, FailedQuery, KafkaRequest, ReadyQuery, late_query
 from worker.querying.forms import parse_query
 from worker.querying.query_text import QueryEncoder
+from worker.querying.ready_query import Answerable, FailedQuery, KafkaRequest, ReadyQuery, late_query
 from worker.querying.words import words_of
 from worker.runtime.lane import Outlet
 

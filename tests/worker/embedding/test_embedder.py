@@ -17,7 +17,8 @@ from tests.worker.running import wait_until
 from worker.embedding.batcher import Batcher
 from worker.embedding.embedder import Embedded, Embedder, EncodedText, Waiting
 from worker.embedding.guarded_engine import EngineFailed
-from worker.messages import EmbeddedTemplate, FailedQuery, ReadyQuery
+from worker.indexing.line_batch import EmbeddedTemplate
+from worker.querying.ready_query import FailedQuery, ReadyQuery
 from worker.runtime.limits import LimitReached
 from worker.runtime.stage import Stage
 

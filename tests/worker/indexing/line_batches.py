@@ -14,7 +14,7 @@ from sinks.lines import all_lines, lines_of
 from tests.consumers.records import record
 from tests.worker.letters import Letters
 from tests.world import line, offsets
-from worker.messages import LineBatch
+from worker.indexing.line_batch import LineBatch
 
 LOGS = Partition("logs", 0)
 _MOST = 1 << 30

@@ -15,9 +15,9 @@ from sinks.sink import Sink
 from tests.consumers.records import Letters
 from tests.fakes.sink import FakeSink
 from tests.world import DIM, line, template
+from worker.indexing.line_batch import LineBatch
 from worker.indexing.resume import Resume
 from worker.indexing.runs import Runs
-from worker.messages import LineBatch
 
 TOPIC = "logs"
 EPOCH = line(0).epoch

@@ -12,7 +12,7 @@ from tests.worker.chain import FLUSH_S, Chain
 from tests.worker.chain_values import record
 from tests.worker.conftest import NewChain
 from tests.world import line
-from worker.messages import LineBatch, StoreItem
+from worker.indexing.line_batch import LineBatch, StoreItem
 from worker.runtime.lane import Lane
 from worker.runtime.stage import Abandoned, Meter
 

@@ -12,9 +12,10 @@ from sinks.row import template_id
 from tests.consumers.records import record, rejection
 from tests.worker.indexing.line_batches import LOGS, LineBatches, numbers_of
 from tests.worker.letters import Letters
+from worker.embedding.cache.levels import Source
 from worker.indexing.flights import Completed, Flights, Joined
+from worker.indexing.line_batch import LineBatch, NewTemplate
 from worker.indexing.parked import Parked
-from worker.messages import LineBatch, NewTemplate, Source
 
 OTHER = Partition("other", 0)
 A, B, C = (NewTemplate(template_id(text), text, "logs") for text in "abc")

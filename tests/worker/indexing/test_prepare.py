@@ -13,7 +13,7 @@ from tests.worker.chain import Chain
 from tests.worker.chain_values import LOGS, record
 from tests.worker.conftest import NewChain
 from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
-from worker.messages import EmbeddedTemplate
+from worker.indexing.line_batch import EmbeddedTemplate
 from worker.runtime.limits import LimitReached
 
 LONG = varied("database", 2_000)

@@ -9,8 +9,8 @@ from tests.worker.chain import Chain
 from tests.worker.conftest import NewChain
 from worker.embedding.embedder import Done, EncodedText
 from worker.embedding.tokenizer import Tokenizer
+from worker.indexing.line_batch import StoreItem
 from worker.indexing.record_groups import GROUP_RECORDS
-from worker.messages import StoreItem
 
 WAIT_S = 20.0
 TINY = json.dumps([{"msg": "a"}] * 10_000)

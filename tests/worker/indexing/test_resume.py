@@ -9,6 +9,7 @@ from collections.abc import Collection
 import pytest
 
 from consumers.record import Partition
+from consumers.waiting_place import drop_ended
 from sinks.block import Block, BlockPlace
 from sinks.sink import BlockFilter, FoundBlocks
 from tests.fakes.sink import FakeSink
@@ -144,12 +145,13 @@ def test_records_of_a_dead_assignment_are_not_looked_up() -> None:
     assert rig.sink.calls == []
 
 
-def test_what_is_kept_of_dead_assignments_goes_with_the_next_one() -> None:
+def test_what_is_kept_of_dead_assignments_is_dropped() -> None:
     rig = resuming(lines_block(5))
     for _ in range(5):
         assert rig.skipped(5) == [5]
         rig.begin_again(0)
-    assert len(rig.resume._assigned) == 1  # noqa: SLF001 - nothing else shows it
+        drop_ended([rig.resume])
+        assert len(rig.resume.assignments()) == 0
 
 
 def test_it_waits_for_this_processs_own_writes_before_it_reads() -> None:

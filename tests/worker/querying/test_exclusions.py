@@ -16,12 +16,12 @@ from worker.asking.filters import Filters
 from worker.asking.question import Query
 from worker.asking.refusals import QueryReply
 from worker.asking.requests import Requester
-from worker.messages import ReadyQuery
 from worker.querying.answer import Answer
 from worker.querying.dense import MOST_TEMPLATES, nearest_but
 from worker.querying.forms import parse_query
 from worker.querying.lexical import votes_by_words
 from worker.querying.ranking import Index, SearchBounds
+from worker.querying.ready_query import ReadyQuery
 from worker.querying.scope import MOST_EXCLUDED, scope_of
 from worker.querying.search import PreparedQuery, search
 from worker.querying.template_index import Members

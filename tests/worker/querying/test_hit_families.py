@@ -16,11 +16,11 @@ from worker.asking.filters import Filters
 from worker.asking.question import Query
 from worker.asking.refusals import QueryReply
 from worker.asking.requests import Requester
-from worker.messages import Answerable, ReadyQuery
 from worker.querying.answer import Answer
 from worker.querying.families import named_family
 from worker.querying.hit_families import LONGEST_S, HitFamilies
 from worker.querying.ranking import Index
+from worker.querying.ready_query import Answerable, ReadyQuery
 from worker.querying.scope import scope_of
 from worker.querying.search import Hit, PreparedQuery, search
 from worker.runtime.lane import Lane

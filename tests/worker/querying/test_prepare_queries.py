@@ -9,7 +9,7 @@ from tests.worker.asking.test_question import BAD
 from tests.worker.chain import QUERIES, REPLIES, Chain
 from worker.asking.refusals import QueryReply
 from worker.asking.requests import CORRELATION_HEADER, REPLY_TOPIC_HEADER, QueryRequest, Requester
-from worker.messages import KafkaRequest, ReadyQuery
+from worker.querying.ready_query import KafkaRequest, ReadyQuery
 
 
 def test_a_query_is_masked_like_a_line_and_goes_to_the_engine_as_token_ids(chain: Chain) -> None:

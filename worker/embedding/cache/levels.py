@@ -5,13 +5,17 @@ found in a lower level is copied to the upper ones. After a restart the index al
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from sinks.row import TemplateId, Vector
 from worker.embedding.cache.tally import CacheTally
 from worker.embedding.cache.vector_cache import VectorCache
 from worker.embedding.model.space import CacheKey
-from worker.messages import Source
+
+Source = Literal["engine", "memory", "redis", "index"]
+"""Where the vector of a new template came from: computed, or found in a cache level or in the index."""
+SOURCES: tuple[Source, ...] = ("engine", "memory", "redis", "index")
+"""Every `Source`; the order in which tables and logs show them."""
 
 
 class CachedVector(NamedTuple):
