@@ -82,9 +82,9 @@ format: $(READY) ## format the source with ruff
 	@$(VENV)/bin/ruff check --fix .
 
 docs: $(READY) ## write docs/settings.md, docs/metrics.md and the alert rules, which are generated from the source
-	@$(VENV)/bin/python -m worker.settings.reference > docs/settings.md
-	@$(VENV)/bin/python -m worker.observability.reference > docs/metrics.md
-	@$(VENV)/bin/python -m worker.observability.rules > deploy/prometheus/rules/vectail.yml
+	@$(VENV)/bin/python -m worker.settings.settings_reference > docs/settings.md
+	@$(VENV)/bin/python -m worker.watching.metrics_reference > docs/metrics.md
+	@$(VENV)/bin/python -m worker.watching.alert_rules > deploy/prometheus/rules/vectail.yml
 
 coverage: $(READY) ## all tests, with branch coverage over source and tests
 	@$(VENV)/bin/python -m pytest --cov --cov-report=term --cov-report=html $(ARGS)

@@ -19,15 +19,15 @@ from benchmarks.own_pipeline import say_nothing
 from benchmarks.own_service import KeptEngine, in_background
 from benchmarks.own_stage import bare_loop, encoded_templates
 from benchmarks.rivals.own_process import Opened
-from sinks.milvus.settings import MilvusSettings
-from sinks.milvus.sink import MilvusSink
+from sinks.milvus.milvus_settings import MilvusSettings
+from sinks.milvus.milvus_sink import MilvusSink
 from sinks.reading.counting import CountQuery
-from sinks.reading.filters import LineFilter
+from sinks.reading.line_filter import LineFilter
 from sinks.reading.reader import BlockReader
 from worker.cli.run import BackgroundService, load_or_fail, open_service
 from worker.connections import vector_space
 from worker.embedding.loaded import LoadedModel
-from worker.service import Service
+from worker.service.service import Service
 from worker.settings.settings import Settings, load_settings
 
 INDEX = "index.db"

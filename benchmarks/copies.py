@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from producers.lines import FileUnreadable, TooLarge, check_files, read_files
+from producers.file_lines import FileUnreadable, TooLarge, check_files, read_files
 from producers.log_feed import synthetic_lines
 
 SYNTHETIC = 32_000

@@ -28,7 +28,7 @@ from worker.cli.demo_feed import index_lines
 from worker.cli.screen import Screen
 from worker.connections import open_connections
 from worker.embedding.loaded import LoadedModel
-from worker.service import Service
+from worker.service.service import Service
 from worker.settings.settings import load_settings
 
 _LOOK_S = 0.002

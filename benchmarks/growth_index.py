@@ -21,7 +21,7 @@ from benchmarks.search_growth import p95
 from benchmarks.search_growth_asker import Asker
 from benchmarks.search_growth_index import SPACE, fill_index
 from benchmarks.sink_sides import TIMEOUT_S, drop_index
-from sinks.milvus.settings import MilvusSettings
+from sinks.milvus.milvus_settings import MilvusSettings
 
 
 class IndexRan(NamedTuple):

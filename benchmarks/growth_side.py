@@ -18,7 +18,7 @@ from benchmarks.null_sink import NullSink
 from benchmarks.own_pipeline import RunningPipeline, running_pipeline, source_settings
 from benchmarks.safety_sides import Moment, Watched, made_up_model
 from benchmarks.slow_topics import Acknowledged
-from consumers.kafka.settings import KafkaSourceSettings
+from consumers.kafka.source_settings import KafkaSourceSettings
 from consumers.kafka.subscription import Subscription
 from consumers.record import Partition, Records
 from sinks.block import Block

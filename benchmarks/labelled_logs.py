@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.race import Missing
-from producers.lines import FileUnreadable, TooLarge, read_files
+from producers.file_lines import FileUnreadable, TooLarge, read_files
 
 
 class Misfit(Missing):

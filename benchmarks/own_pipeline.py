@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from benchmarks.race import Wrong
 from benchmarks.safety_sides import Moment, Watched
-from consumers.kafka.settings import KafkaSourceSettings
+from consumers.kafka.source_settings import KafkaSourceSettings
 from consumers.kafka.subscription import Subscription
 from consumers.poller import Poller, PollerSettings
 from consumers.source import Source
@@ -23,9 +23,9 @@ from producers.replies import ReplySender
 from sinks.sink import Sink
 from worker.connections import Connections
 from worker.embedding.loaded import LoadedModel
-from worker.pipeline import Pipeline
 from worker.runtime.process import collect_garbage_rarely
 from worker.runtime.stage import Stage
+from worker.service.pipeline import Pipeline
 from worker.settings.settings import Settings
 
 _LEAVE_S = 10.0

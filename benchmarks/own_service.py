@@ -14,7 +14,7 @@ from worker.cli.run import BackgroundService
 from worker.embedding.engine.engine import Engine
 from worker.embedding.model.vectors import TokenIds, Vectors
 from worker.runtime.stage import Stage
-from worker.service import Service
+from worker.service.service import Service
 from worker.settings.settings import Settings
 
 TOPIC = "logs"

@@ -33,7 +33,7 @@ class BareResult(NamedTuple):
 
 
 class EmbedStage:
-    """The stages `embed` and `engine`, wired as in `worker.pipeline`; they run until `close`.
+    """The stages `embed` and `engine`, wired as in `worker.service.pipeline`; they run until `close`.
 
     Thread: the caller's feeds it; it has two of its own.
     """

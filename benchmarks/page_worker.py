@@ -12,7 +12,7 @@ from worker.cli.options import worker_settings_or_fail
 from worker.cli.run import load_or_fail, open_service
 from worker.connections import vector_space
 from worker.runtime.listening import listen
-from worker.service import Service
+from worker.service.service import Service
 from worker.settings.settings import Settings
 
 INDEX = "index.db"

@@ -14,8 +14,8 @@ from benchmarks.own_pipeline import RunningPipeline, running_pipeline, source_se
 from benchmarks.race import Wrong
 from benchmarks.rivals.own_process import Opened
 from benchmarks.safety_sides import made_up_model
-from consumers.kafka.settings import client_properties
-from consumers.kafka.source import consumer_of
+from consumers.kafka.kafka_source import consumer_of
+from consumers.kafka.source_settings import client_properties
 from sinks.block import Block
 from worker.settings.settings import Settings, load_settings
 

@@ -16,7 +16,7 @@ from benchmarks.race import Missing, Wrong, rounded
 from benchmarks.suite.goals import read_table
 from benchmarks.suite.machine import machine_facts
 from benchmarks.table import lines_of
-from producers.lines import FileUnreadable
+from producers.file_lines import FileUnreadable
 from worker.embedding.model.errors import ModelError
 
 Show = Callable[[str], None]

@@ -29,7 +29,7 @@ from benchmarks.query_latency_client import Answered
 from benchmarks.query_latency_figures import loaded_figures
 from benchmarks.query_latency_runs import QUERIES_PER_S, QUICK, Plan, measure_fifo, measure_idle, measure_ours
 from benchmarks.query_latency_texts import dictionary
-from producers.lines import check_files
+from producers.file_lines import check_files
 from worker.embedding.loaded import LoadedModel, load_model
 from worker.runtime.logs import configure_logs
 from worker.settings.settings import Settings, load_settings

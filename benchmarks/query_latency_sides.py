@@ -22,7 +22,7 @@ from worker.embedding.batcher import Batch, Batcher
 from worker.embedding.embedder import Computed, Embedder, Waiting
 from worker.embedding.loaded import LoadedModel
 from worker.runtime.fair_share import FairQueue
-from worker.service import Service
+from worker.service.service import Service
 from worker.settings.settings import Settings, load_settings
 
 _LOOK_S = 0.05

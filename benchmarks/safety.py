@@ -27,7 +27,7 @@ from benchmarks.safety_sides import AUTO_COMMIT, Watched, WithoutResume, made_up
 from benchmarks.send import send
 from producers.kafka import EmbeddedBroker
 from producers.log_feed import synthetic_lines
-from sinks.milvus.sink import MilvusSink
+from sinks.milvus.milvus_sink import MilvusSink
 from sinks.reading.counting import CountQuery
 from worker.connections import vector_space
 from worker.embedding.loaded import LoadedModel

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from consumers.kafka.settings import KafkaSourceSettings
-from consumers.kafka.source import KafkaSource
+from consumers.kafka.kafka_source import KafkaSource
+from consumers.kafka.source_settings import KafkaSourceSettings
 from consumers.kafka.subscription import Subscription
 from consumers.record import Partition, Records
 from consumers.source import Rebalance
 from sinks.heads import join_heads
-from sinks.milvus.sink import MilvusSink
+from sinks.milvus.milvus_sink import MilvusSink
 from sinks.sink import BlockFilter, FoundBlocks
 from worker.embedding.engine.engine import Engine
 from worker.embedding.loaded import LoadedModel, model_of, space_of

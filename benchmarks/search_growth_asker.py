@@ -10,13 +10,13 @@ import numpy as np
 from benchmarks.race import Wrong
 from benchmarks.search_growth_index import PARTITIONS, START_MS, TOPIC, Filled, service_of
 from sinks.reading.counting import CountQuery
-from sinks.reading.filters import LineFilter, never
+from sinks.reading.line_filter import LineFilter, never
 from sinks.reading.reader import BlockReader
 from worker.querying.dense import rank_by_meaning
 from worker.querying.lexical import rank_by_words
+from worker.querying.query_words import words_of
 from worker.querying.ranking import Index, SearchBounds
 from worker.querying.template_index import TemplateIndex
-from worker.querying.words import words_of
 
 K = 10
 _AROUND = 10

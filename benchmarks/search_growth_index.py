@@ -20,8 +20,8 @@ from sinks.arrow import string_column
 from sinks.block import Block, BlockId, BlockPlace, Coded, Lines, new_run
 from sinks.build import BlockBounds, build
 from sinks.lines import coded, take_coded
-from sinks.milvus.settings import MilvusSettings, VectorSpace
-from sinks.milvus.sink import MilvusSink
+from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
+from sinks.milvus.milvus_sink import MilvusSink
 from sinks.row import TemplateRow, template_id
 from sinks.sink import SinkBusy, SinkCounts
 

@@ -13,8 +13,8 @@ from sinks.build import Builder, build
 from sinks.line import LEVEL_BYTES, SERVICE_BYTES, Line
 from sinks.milvus.backend import backend
 from sinks.milvus.fields import COLUMN_BYTES, ID_BYTES, PAD_DIM, TEMPLATE_BYTES, TOPIC_BYTES, templates_name
-from sinks.milvus.settings import MilvusSettings, VectorSpace
-from sinks.milvus.sink import MilvusSink
+from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
+from sinks.milvus.milvus_sink import MilvusSink
 from sinks.sink import BlockFilter
 
 TIMEOUT_S = 60.0

@@ -38,8 +38,8 @@ from benchmarks.send import at_rate, send
 from producers.log_feed import synthetic_lines
 from sinks.block import Block, BlockId
 from sinks.codec import decode_places
-from sinks.milvus.settings import MilvusSettings
-from sinks.milvus.sink import MilvusSink
+from sinks.milvus.milvus_settings import MilvusSettings
+from sinks.milvus.milvus_sink import MilvusSink
 from sinks.reading.counting import CountQuery
 from worker.connections import vector_space
 from worker.embedding.loaded import LoadedModel

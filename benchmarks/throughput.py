@@ -18,7 +18,7 @@ from benchmarks.copies import copies, texts_of_files
 from benchmarks.program import FILES, Figures, option, program
 from worker.cli.demo import DemoOptions, demo
 from worker.cli.screen import Screen
-from worker.service import Service
+from worker.service.service import Service
 
 QUICK_LINES, QUICK_KNOWN_LINES = 2_000, 400_000
 LINES, KNOWN_LINES = 20_000, 2_000_000

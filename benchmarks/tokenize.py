@@ -25,7 +25,7 @@ import tokenizers
 
 from benchmarks.program import FILES, Figures, program
 from benchmarks.race import Missing, race, ratios, seconds_of
-from producers.lines import TooLarge, read_files
+from producers.file_lines import TooLarge, read_files
 from producers.log_feed import synthetic_lines
 from worker.embedding.model.folder import default_folder
 from worker.embedding.model.prepared import PreparedModel, prepare_model

@@ -42,7 +42,7 @@ class Rebalance(Protocol):
 
 
 class Source(Protocol):
-    """Where records come from; `consumers.kafka.source.KafkaSource` describes each call."""
+    """Where records come from; `consumers.kafka.kafka_source.KafkaSource` describes each call."""
 
     def subscribe(self, rebalance: Rebalance) -> None:
         """Join the group."""

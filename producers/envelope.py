@@ -10,8 +10,8 @@ import json
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from producers.file_lines import TooLarge
 from producers.kafka import Header
-from producers.lines import TooLarge
 
 HEAD_BYTES: Final = 65_536
 PIECES_BYTES: Final = 2 * HEAD_BYTES

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple
 
+from producers.file_lines import TooLarge
 from producers.kafka import KafkaProducer, ProducerBroken, TopicMissing
-from producers.lines import TooLarge
 
 RECORD_OVERHEAD_BYTES: Final = 128
 """Upper bound of the framing of a record that is alone in its batch."""

@@ -92,13 +92,13 @@ CLEAN = {
     "consumers/formats/kafka.py": "import confluent_kafka\n",
     "worker/settings/settings.py": "import os\nprint(os.environ['HOME'])\n",
     "worker/runtime/stage.py": "try:\n    pass\nexcept Exception:\n    pass\n",
-    "worker/service.py": "import numpy\nfrom consumers.record import Record\ntry:\n    pass\nexcept (OSError, ValueError):\n    pass\n",
+    "worker/service/service.py": "import numpy\nfrom consumers.record import Record\ntry: pass\nexcept (OSError, ValueError): pass\n",
     "worker/connections.py": "MilvusSink(1)\n",
     "worker/asking/filters.py": "class Filters:\n    service: list = []\n    not_service: list = []\nnot_service = 1\n",
     "worker/undo.py": "try:\n    pass\nexcept BaseException:\n    print()\n    raise\n",
     "worker/long.py": "pass\n" * MOST_LINES,
     **dict.fromkeys(LONGER, "pass\n" * (MOST_LINES + 1)),
-    "tests/test_all.py": "import os\nimport worker.service\nos.environ\n" + "pass\n" * (MOST_LINES - 3),
+    "tests/test_all.py": "import os\nimport worker.service.service\nos.environ\n" + "pass\n" * (MOST_LINES - 3),
 }
 
 PLANTED: list[tuple[str, dict[str, str], list[str]]] = [
@@ -153,19 +153,23 @@ PLANTED: list[tuple[str, dict[str, str], list[str]]] = [
     ("outsiders_to_serving", {"sinks/a.py": "from worker.runtime.process import CRASHED\n"}, ["sinks/a.py imports worker.runtime.…"]),
     (
         "outsiders_to_serving",
-        {"worker/audit/a.py": "from worker.http.responses import x\n"},
-        ["worker/audit/a.py imports worker.http.responses", "…x"],
+        {"worker/inspecting/a.py": "from worker.serving.responses import x\n"},
+        ["worker/inspecting/a.py imports worker.serving.responses", "…x"],
     ),
     ("catch_alls", {"worker/a.py": "try:\n    pass\nexcept Exception:\n    pass\n"}, ["worker/a.py:3 catches every exception"]),
     ("catch_alls", {"worker/a.py": "try:\n    pass\nexcept:\n    pass\n"}, ["worker/a.py:3 catches every exception"]),
     ("catch_alls", {"sinks/a.py": "try:\n    pass\nexcept (OSError, BaseException) as e:\n    print()\n"}, ["sinks/a.py:3 catches …"]),
     ("catch_alls", {"sinks/a.py": "import contextlib\nwith contextlib.suppress(Exception):\n    pass\n"}, ["sinks/a.py:2 catches …"]),
-    ("sink_makers", {"worker/a.py": "from sinks.milvus.sink import MilvusSink\nMilvusSink(1)\n"}, ["worker/a.py:2 makes a sink"]),
-    ("sink_makers", {"worker/cli/a.py": "import sinks.milvus.sink\nsinks.milvus.sink.MilvusSink(1)\n"}, ["worker/cli/a.py:2 makes…"]),
+    ("sink_makers", {"worker/a.py": "from sinks.milvus.milvus_sink import MilvusSink\nMilvusSink(1)\n"}, ["worker/a.py:2 makes a sink"]),
+    (
+        "sink_makers",
+        {"worker/cli/a.py": "import sinks.milvus.milvus_sink\nsinks.milvus.sink.MilvusSink(1)\n"},
+        ["worker/cli/a.py:2 makes…"],
+    ),
     ("filter_names", {"worker/querying/a.py": "f(filters.not_service)\n"}, ["worker/querying/a.py:1 names the filter not_service"]),
     ("filter_names", {"worker/cli/a.py": "def f(not_service): ...\n"}, ["worker/cli/a.py:1 names the filter not_service"]),
-    ("filter_names", {"worker/http/a.py": "class A:\n    not_service: int\n"}, ["worker/http/a.py:2 names the filter not_service"]),
-    ("filter_names", {"worker/http/a.py": "named = ('not_service',)\n"}, ["worker/http/a.py:1 names the filter not_service"]),
+    ("filter_names", {"worker/serving/a.py": "class A:\n    not_service: int\n"}, ["worker/serving/a.py:2 names the filter not_service"]),
+    ("filter_names", {"worker/serving/a.py": "named = ('not_service',)\n"}, ["worker/serving/a.py:1 names the filter not_service"]),
     ("full_inits", {"sinks/__init__.py": '"""A room."""\nX = 1\n'}, ["sinks/__init__.py holds more, or less, than one docstring"]),
     ("full_inits", {"sinks/__init__.py": ""}, ["sinks/__init__.py holds more, or less, than one docstring"]),
 ]
@@ -197,12 +201,12 @@ def test_the_rule_finds_what_was_planted_and_nothing_else(rule: str, files: dict
 def test_a_room_stands_above_all_that_it_imports(tmp_path: Path) -> None:
     files = {
         "consumers/a.py": "",
-        "consumers/text/__init__.py": "import worker.service\n",
+        "consumers/text/__init__.py": "import worker.service.service\n",
         "consumers/text/a.py": "import consumers.a\nimport consumers.text.b\n",
         "consumers/text/b.py": "",
-        "worker/service.py": "def f():\n    from consumers.text import a\n",
+        "worker/service/service.py": "def f():\n    from consumers.text import a\n",
         "worker/lane.py": "",
-        "benchmarks/a.py": "import worker.service\n",
+        "benchmarks/a.py": "import worker.service.service\n",
     }
     assert rooms_by_floor(_plant(tmp_path, files)) == [["consumers", "worker/lane"], ["consumers/text"], ["worker/service"]]
 

@@ -11,8 +11,8 @@ from sinks.block import Block, BlockId, BlockPlace
 from sinks.build import build
 from sinks.line import Line
 from sinks.lines import lines_of
-from sinks.milvus.settings import VectorSpace
-from sinks.reading.filters import LineFilter, never
+from sinks.milvus.milvus_settings import VectorSpace
+from sinks.reading.line_filter import LineFilter, never
 from sinks.reading.newest import NewestLines
 from sinks.reading.reader import BlockReader
 from sinks.row import TemplateRow, template_id

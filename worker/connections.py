@@ -16,7 +16,7 @@ from producers.dead_letters import PRODUCER_PROPERTIES, LetterBox, TopicLetterBo
 from producers.kafka import KafkaProducer
 from producers.replies import ReplySender
 from sinks.milvus.lite import check_folder, local_folder
-from sinks.milvus.sink import MilvusSink, VectorSpace
+from sinks.milvus.milvus_sink import MilvusSink, VectorSpace
 from sinks.sink import Sink
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.loaded import LoadedModel, model_of, space_of
@@ -33,7 +33,7 @@ _CLOSE_S = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connections:
-    """The loaded model and a client for everything outside the process, ready to use; `worker.shutdown` closes them.
+    """The loaded model and a client for everything outside the process, ready to use; `worker.service.shutdown` closes them.
 
     Thread: main.
     """

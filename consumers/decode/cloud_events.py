@@ -12,12 +12,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.enveloped import Content, Contents
 from consumers.decode.found import Found, Values, undecodable
 from consumers.decode.json_reader import JsonReader
 from consumers.decode.json_text import NotJson, parse_json, write_document
 from consumers.decode.rules import DecodeRules
-from consumers.decode.tally import DecodeTally
 from consumers.decode.text_reader import TextReader
 from consumers.record import Header
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from consumers.columns import Coded, Column, byte_column, coded_texts, take, text_bytes
 from consumers.decode.cloud_events import CloudEventsReader
+from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.entries import Decoded, Entries
 from consumers.decode.formats import FORMATS, find_formats
 from consumers.decode.found import NO_TIME, Reader, Values, decode_rejection
@@ -29,7 +30,6 @@ from consumers.decode.registry_reader import RegistryReader
 from consumers.decode.registry_schemas import Schemas
 from consumers.decode.rules import DecodeRules, Format
 from consumers.decode.syslog import SyslogReader
-from consumers.decode.tally import DecodeTally
 from consumers.decode.text_reader import TextReader
 from consumers.record import Header
 from consumers.rejection import Rejection

@@ -22,6 +22,7 @@ from consumers.columns import (
     text_bytes,
     utf8_of,
 )
+from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.entries import no_entries
 from consumers.decode.escapes import strip_escapes
 from consumers.decode.found import Found, Values, too_many_entries, undecodable
@@ -29,7 +30,6 @@ from consumers.decode.json_names import TEXT_NAMES, TIME_NAMES
 from consumers.decode.json_reader import JsonReader
 from consumers.decode.logfmt_pairs import objects_of
 from consumers.decode.rules import DecodeRules
-from consumers.decode.tally import DecodeTally
 from consumers.decode.text_reader import without_nul
 from consumers.decode.valid_text import read_text
 from consumers.rejection import Rejection

@@ -8,13 +8,13 @@ from base64 import b64encode
 from datetime import datetime
 from typing import Any, Final
 
+from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.enveloped import Content, Contents
 from consumers.decode.found import Found, Values, undecodable
 from consumers.decode.json_reader import JsonReader
 from consumers.decode.json_text import MessagePackExtension, NotJson, parse_msgpack, write_document
 from consumers.decode.kept_fields import Scalar
 from consumers.decode.rules import DecodeRules
-from consumers.decode.tally import DecodeTally
 from consumers.decode.text_reader import TextReader
 
 _EVENT_TIME: Final = 0

@@ -22,9 +22,9 @@ from consumers.decode.compressed import (
     find_codec,
     may_be_text,
 )
+from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.found import Values, decode_rejection, undecodable
 from consumers.decode.rules import DecodeRules
-from consumers.decode.tally import DecodeTally
 from consumers.record import Header
 from consumers.rejection import Rejection
 

@@ -8,6 +8,7 @@ of `consumers.decode.otlp_entry`.
 from collections.abc import Iterable
 from typing import Any, Final
 
+from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.found import Found, Values, too_many_entries, undecodable
 from consumers.decode.json_text import NotJson, parse_json
 from consumers.decode.kept_fields import MOST_BYTES
@@ -18,7 +19,6 @@ from consumers.decode.otlp_wire import Texts, parse_attribute, parse_body, parse
 from consumers.decode.protobuf_messages import NotProtobuf
 from consumers.decode.rules import DecodeRules
 from consumers.decode.source_template import SourceTemplates
-from consumers.decode.tally import DecodeTally
 
 _MOST_ORIGINS: Final = 1_024
 _MOST_LEVELS: Final = 1_024

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from consumers.columns import byte_column
+from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.found import UNKNOWN_SCHEMA, Found, Values, decode_rejection, undecodable
 from consumers.decode.joined import join_entries
 from consumers.decode.json_reader import JsonReader
@@ -32,7 +33,6 @@ from consumers.decode.registry_schemas import (
 from consumers.decode.registry_values import write_value
 from consumers.decode.registry_wire import Framed, read_frame
 from consumers.decode.rules import DecodeRules
-from consumers.decode.tally import DecodeTally
 from consumers.rejection import Rejection
 from consumers.schema import FetchedSchema
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consumers.columns import Coded, Column, coded, coded_texts, join_texts, replace_rows, string_column, take
+from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.entries import Entries
 from consumers.decode.found import Found, Values, undecodable
 from consumers.decode.kept_fields import kept_object
@@ -19,7 +20,6 @@ from consumers.decode.levels import level_of_syslog
 from consumers.decode.rules import DecodeRules
 from consumers.decode.syslog_frames import split_frames
 from consumers.decode.syslog_heads import Heads, read_heads
-from consumers.decode.tally import DecodeTally
 from consumers.decode.text_reader import without_nul
 from consumers.decode.times import parse_times
 from consumers.decode.valid_text import read_text

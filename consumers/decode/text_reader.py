@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from consumers.columns import Column, coded_alike, cut_texts, null_column, replace_rows, string_column, text_bytes, utf8_of
 from consumers.decode.cri import CriLines, find_cri
+from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.entries import Entries
 from consumers.decode.found import NO_TIME, Found, Values
 from consumers.decode.json_text import write_flat
 from consumers.decode.rules import DecodeRules
-from consumers.decode.tally import DecodeTally
 from consumers.decode.times import parse_times
 from consumers.decode.valid_text import read_text
 from consumers.text.regex import extract_groups

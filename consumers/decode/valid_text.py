@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consumers.columns import Column, as_text, byte_column
+from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.found import Values, undecodable
-from consumers.decode.tally import DecodeTally
 from consumers.rejection import Rejection
 
 

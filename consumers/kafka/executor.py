@@ -1,20 +1,20 @@
 """Asks the client what the intake must know, and carries out what it decides.
 
-`consumers.kafka.source` passes in what each poll returned and the calls that its client allows (`consumers.kafka.client`). All calls and
-questions are made here, and all decisions in `consumers.kafka.intake`. A question without an answer is asked again by the next turn, so
-that none blocks polling for long.
+`consumers.kafka.kafka_source` passes in what each poll returned and the calls that its client allows (`consumers.kafka.kafka_client`). All
+calls and questions are made here, and all decisions in `consumers.kafka.intake`. A question without an answer is asked again by the next
+turn, so that none blocks polling for long.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import assert_never
 
 from consumers.kafka.actions import Action, Assigned, Check, Lost, Move, Say
-from consumers.kafka.client import Client
 from consumers.kafka.epochs import TopicEpochs
 from consumers.kafka.intake import Intake
+from consumers.kafka.kafka_client import Client
 from consumers.kafka.message import ClientMessage
-from consumers.kafka.runs import runs_of
-from consumers.kafka.settings import KafkaSourceSettings
+from consumers.kafka.message_runs import runs_of
+from consumers.kafka.source_settings import KafkaSourceSettings
 from consumers.record import Partition, Records
 from consumers.source import Rebalance
 

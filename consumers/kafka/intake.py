@@ -10,16 +10,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from consumers.kafka.actions import Action, Assigned, Check, Lost, Move, Say
-from consumers.kafka.client import ClientError
 from consumers.kafka.connectivity import fatal_line
 from consumers.kafka.epochs import TopicEpochs
 from consumers.kafka.fetch_position import DEFAULT_MAX_MESSAGE_BYTES, FetchPosition, damage_message
+from consumers.kafka.kafka_client import ClientError
 from consumers.kafka.leader_epochs import LeaderEpochs
 from consumers.kafka.message import ClientMessage
+from consumers.kafka.message_runs import Run
 from consumers.kafka.offset_reset import OffsetReset, PendingStartCommits
 from consumers.kafka.resume_point import OffsetGone, PartitionState, Position, ResumePoint, truncation_of
-from consumers.kafka.runs import Run
-from consumers.kafka.settings import KafkaSourceSettings
+from consumers.kafka.source_settings import KafkaSourceSettings
 from consumers.kafka.waiting import Arrived, WaitingRecords
 from consumers.record import Partition, Records
 from consumers.source import SourceFatal

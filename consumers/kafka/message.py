@@ -1,7 +1,7 @@
 """Makes records of a client's messages: many at a time as columns, or a single one.
 
-`consumers.kafka.intake` reads what polls returned, `consumers.groupless.reader` single records. Unreadable headers are dropped, their
-record is kept. Nothing here imports the client library; `ClientMessage` describes the methods it uses.
+`consumers.kafka.intake` reads what polls returned, `consumers.groupless.groupless_reader` single records. Unreadable headers are dropped,
+their record is kept. Nothing here imports the client library; `ClientMessage` describes the methods it uses.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,8 @@
 """Which topics a group reads: names, patterns, and topics that it never reads, whatever fits.
 
-The settings make one (`worker.settings.settings`), `consumers.kafka.source` subscribes to what it says, and tools ask it which topics are
-ours. Patterns are RE2, as everywhere in the settings, and fit whole names: so the client's own patterns (POSIX in librdkafka, RE2/J in the
-broker of KIP-848) are not used, and a topic means the same under both group protocols. Pure: it asks nobody which topics exist.
+The settings make one (`worker.settings.settings`), `consumers.kafka.kafka_source` subscribes to what it says, and tools ask it which topics
+are ours. Patterns are RE2, as everywhere in the settings, and fit whole names: so the client's own patterns (POSIX in librdkafka, RE2/J in
+the broker of KIP-848) are not used, and a topic means the same under both group protocols. Pure: it asks nobody which topics exist.
 """
 
 from collections.abc import Iterable

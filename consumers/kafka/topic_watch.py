@@ -1,6 +1,6 @@
 """Finds the topics that fit the patterns of a subscription while a source runs: new ones are read, those that go away are given up.
 
-`consumers.kafka.source` calls `turn` at each poll and subscribes again when it returns True. Listing topics blocks until a broker
+`consumers.kafka.kafka_source` calls `turn` at each poll and subscribes again when it returns True. Listing topics blocks until a broker
 answers, so each look runs on a thread of its own and polling never waits for it. A topic that one look misses stays: a broker that has just
 started may not know all of them yet, and to leave and join costs the group a rebalance each.
 """

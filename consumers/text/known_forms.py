@@ -1,4 +1,4 @@
-"""What is known of forms (`consumers/text/forms.py`): how their texts are masked, in bounded memory.
+"""What is known of forms (`consumers/text/text_forms.py`): how their texts are masked, in bounded memory.
 
 Nearly every line of a stream is looked up by its form, so the table of forms is in C (`consumers/text/form_table.c`). It has a number for
 each form; here are the masked texts that the numbers stand for.

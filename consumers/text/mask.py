@@ -2,7 +2,7 @@
 
 1. JSON is masked by its keys (`consumers/text/mask_json.py`).
 2. Variables, which have digits, go in native, linear-time code over whole columns (RE2 in `consumers/text/regex.py`, numpy in
-   `consumers/text/strip_numbers.py`). Lines that differ only in digits are masked together (`consumers/text/forms.py`).
+   `consumers/text/strip_numbers.py`). Lines that differ only in digits are masked together (`consumers/text/text_forms.py`).
 3. Words go, once for each distinct text that is left (`consumers/text/word_patterns.py`, `consumers/text/tidy.py`).
 4. All of it again until nothing changes.
 
@@ -35,12 +35,12 @@ from numpy.typing import NDArray
 from consumers.columns import Coded, Column, as_texts, coded, distinct_texts, string_column, take
 from consumers.text import regex
 from consumers.text.compiled import CompiledMask
-from consumers.text.forms import DIGIT, find_with_codes, forms_of
 from consumers.text.known_forms import NEW, UNDECIDED, Known, KnownForms
 from consumers.text.mask_json import json_rows, mask_json_column
 from consumers.text.mask_patterns import NEEDS, PASSES, STARTS, Mask
 from consumers.text.regex import Places
 from consumers.text.strip_numbers import strip_numbers
+from consumers.text.text_forms import DIGIT, find_with_codes, forms_of
 from consumers.text.tidy import one_space, tidy_words
 from consumers.text.word_patterns import MASKS, MASKS_VERSION, WORD_MASKS, WORD_NEEDS
 
@@ -67,7 +67,7 @@ class Masker:
     """Masks columns or lists of lines: one masked text for each, in order, never empty, and `mask(mask(x)) == mask(x)`.
 
     Removing a match may join two parts into a new match, so a text is masked again until it no longer changes. Texts that differ only in
-    digits are masked together, as their form (`consumers/text/forms.py`). Forms and masked texts that do not change are remembered
+    digits are masked together, as their form (`consumers/text/text_forms.py`). Forms and masked texts that do not change are remembered
     (bounded), because the same ones occur again and again; there is no other state, and it never changes a result.
 
     Thread: any.

@@ -9,8 +9,8 @@ Objects that have the same keys, in whatever order, and say the same (`consumers
    the keys stay, as they say what an object is about. JSON in a string is masked as a text.
 4. There is no opening brace in the result, so it is not JSON, whatever other masks remove.
 
-A text is masked before its form is made (`consumers/text/forms.py`), and no form is masked by key: it says `\u8888` for `\u0441`, which are
-different letters, and 8e888 for 1e100, which is no number.
+A text is masked before its form is made (`consumers/text/text_forms.py`), and no form is masked by key: it says `\u8888` for `\u0441`,
+which are different letters, and 8e888 for 1e100, which is no number.
 """
 
 import re

@@ -4,7 +4,7 @@ RE2 syntax; `\b`, `\d` and `\w` are ASCII. Every built-in mask replaces its matc
 of one row of `PASSES` are tried in this order at each place, in one pass; `consumers/text/strip_numbers.py` applies `unit` and `number`.
 
 No pattern may distinguish one digit from another, except `0x`, and none before `hex` may remove what stands directly after a digit:
-`consumers/text/forms.py` relies on both.
+`consumers/text/text_forms.py` relies on both.
 
 No pattern may look far beyond its match, or a hostile line would take quadratic time. Where a format ends in digits, a pattern may stop
 early, as `number` removes the rest.

@@ -1,4 +1,4 @@
-/* Writes the forms of texts, for `consumers/text/forms.py`, which says what a form is: every digit becomes `8`, but not the `0` of `0x`.
+/* Writes the forms of texts, for `consumers/text/text_forms.py`, which says what a form is: every digit becomes `8`, but not the `0` of `0x`.
 
    A form has as many bytes as its text, so n texts and their forms share one array of ends: text i is `data[ends[i]]` to before
    `data[ends[i + 1]]`. A byte of a form depends on its own text alone. Nothing is kept between calls. */

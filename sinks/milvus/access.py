@@ -6,9 +6,9 @@ an `http://` address), and then speaks without it: here all of that is refused.
 
 from pathlib import Path
 
-from sinks.milvus.client import Client
 from sinks.milvus.lite import LocalMilvus
-from sinks.milvus.settings import MilvusSettings
+from sinks.milvus.milvus_client import Client
+from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.sink import SinkMismatch
 
 _LOCAL_WRITE_S = 60.0

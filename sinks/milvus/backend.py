@@ -7,7 +7,7 @@ import re
 from typing import Any, NamedTuple
 
 from sinks.milvus.fields import CollectionFound, Kind
-from sinks.milvus.settings import MilvusSettings
+from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.sink import SinkMismatch
 
 _INDEX_SINCE = {

@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping
 
 from sinks.milvus.backend import Backend, build_params
-from sinks.milvus.client import Client, type_name
 from sinks.milvus.faults import MilvusFault
 from sinks.milvus.fields import (
     ARRAY_ITEMS,
@@ -23,7 +22,8 @@ from sinks.milvus.fields import (
     Field,
     Layout,
 )
-from sinks.milvus.settings import VectorSpace
+from sinks.milvus.milvus_client import Client, type_name
+from sinks.milvus.milvus_settings import VectorSpace
 from sinks.sink import SinkMismatch
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,200}")

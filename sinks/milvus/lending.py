@@ -7,10 +7,10 @@ Used by the sink's door and, through it, by its reader. For a local folder: one 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from sinks.milvus.client import Client
 from sinks.milvus.faults import MilvusFault, refusal
 from sinks.milvus.fields import Layout
 from sinks.milvus.lite import LocalMilvus
+from sinks.milvus.milvus_client import Client
 from sinks.milvus.packing import ColumnValues
 from sinks.milvus.turns import Turns
 from sinks.milvus.writing import size_bytes, write_in_parts

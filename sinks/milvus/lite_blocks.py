@@ -24,12 +24,12 @@ from sinks.block import Block, BlockColumns, BlockId, parse_block_id
 from sinks.codec import BlockDamaged, decode_head, encode_head
 from sinks.heads import HeadRow, head_row
 from sinks.milvus.base64_texts import base64_text, frame_of_base64
-from sinks.milvus.client import Client, type_name
 from sinks.milvus.fields import COLUMN_BYTES, EPOCH_BYTES, ID_BYTES, PAD_DIM, TOPIC_BYTES, CollectionFound, Field, Layout
 from sinks.milvus.index_time import Dates
 from sinks.milvus.lite_bloom import FILTER_CHARACTERS, bloom_filter, decode_filter, encode_filter
 from sinks.milvus.lite_heads import HeadIndex, IndexedBlock
 from sinks.milvus.lite_texts import LONGER_CHARACTERS, frame_of_text, stored_text
+from sinks.milvus.milvus_client import Client, type_name
 from sinks.milvus.packing import ColumnValues
 from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SeenRun, SinkMismatch
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from sinks.milvus.backend import Backend, backend, choose, has_bm25
-from sinks.milvus.client import Client
 from sinks.milvus.collections import check_owner, check_space, ensure, properties
 from sinks.milvus.fields import (
     CLOCK_PROPERTY,
@@ -21,9 +20,10 @@ from sinks.milvus.fields import (
     templates_name,
 )
 from sinks.milvus.lite_blocks import LiteBlocks
+from sinks.milvus.milvus_client import Client
+from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
 from sinks.milvus.retention import lifetimes, told
 from sinks.milvus.server_blocks import ServerBlocks
-from sinks.milvus.settings import MilvusSettings, VectorSpace
 
 Say = Callable[[str], None]
 

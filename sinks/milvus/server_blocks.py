@@ -14,10 +14,10 @@ from sinks.block import Block, BlockColumns, BlockId, parse_block_id
 from sinks.codec import BlockDamaged, decode_head
 from sinks.heads import HeadRow, join_heads
 from sinks.milvus.base64_texts import frame_of_base64
-from sinks.milvus.client import Client
 from sinks.milvus.expressions import MOST_ROWS, after, any_of_each, block_expression, unseen_expressions
 from sinks.milvus.faults import MilvusFault
 from sinks.milvus.fields import Layout
+from sinks.milvus.milvus_client import Client
 from sinks.milvus.writing import block_columns, write_in_parts
 from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SeenRun
 

@@ -20,10 +20,10 @@ from sinks.block import BlockId, Column, Lines
 from sinks.field_pairs import field_names, field_values
 from sinks.heads import Heads
 from sinks.reading.copies import reach_of, with_events_beyond, with_other_runs
-from sinks.reading.filters import LineFilter, block_filter, heads_fit, rows_of, wanted_rows, with_fields
+from sinks.reading.count_tally import FIELD, FIELD_NAMES, GroupBy, Groups, Tally, top
+from sinks.reading.line_filter import LineFilter, block_filter, heads_fit, rows_of, wanted_rows, with_fields
 from sinks.reading.names import TemplateNames, template_ids
 from sinks.reading.snapshot import MOST_PLACES, PLACES, PLACES_AND_FIELDS, Snapshot
-from sinks.reading.tally import FIELD, FIELD_NAMES, GroupBy, Groups, Tally, top
 from sinks.reading.union import Part, clusters, outer_blocks, sharing_blocks, unite
 from sinks.row import template_key, template_keys
 from sinks.sink import BlockFilter

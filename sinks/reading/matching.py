@@ -10,7 +10,7 @@ from sinks.heads import Heads
 from sinks.line import Line
 from sinks.lines import NO_LINES
 from sinks.reading.copies import Copies, Wanted
-from sinks.reading.filters import LineFilter, block_filter
+from sinks.reading.line_filter import LineFilter, block_filter
 from sinks.reading.listing import NewestFirst, Pace
 from sinks.reading.picks import Picks, picked_lines, picks
 from sinks.reading.selecting import IsMatch, Selection

@@ -15,7 +15,7 @@ from sinks.heads import Heads
 from sinks.line import Line
 from sinks.lines import NO_LINES
 from sinks.reading.copies import Copies, Wanted
-from sinks.reading.filters import LineFilter, block_filter, wanted_rows, with_fields
+from sinks.reading.line_filter import LineFilter, block_filter, wanted_rows, with_fields
 from sinks.reading.listing import NewestFirst, Pace
 from sinks.reading.names import template_ids
 from sinks.reading.picks import picked_lines, picks

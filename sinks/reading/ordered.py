@@ -21,9 +21,9 @@ from sinks.heads import Heads, join_heads
 from sinks.line import Line
 from sinks.lines import NO_LINES
 from sinks.reading.copies import Copies, Wanted
+from sinks.reading.line_places import LinePlace, end_before
 from sinks.reading.listing import join_distinct
 from sinks.reading.picks import Picks, picked_lines, picks
-from sinks.reading.places import LinePlace, end_before
 from sinks.reading.selecting import Selection
 from sinks.reading.snapshot import MOST_TEXTS, Snapshot
 from sinks.reading.union import Part, outer_blocks

@@ -19,8 +19,8 @@ from sinks.reading.arrivals import Arrival
 from sinks.reading.between import StoredLines, event_start, lines_between
 from sinks.reading.cache import BlockCache
 from sinks.reading.counting import NO_TEMPLATE_COUNTS, CountQuery, Counts, TemplateCounts, count, count_templates, template_ids_of
-from sinks.reading.filters import LineFilter, never
 from sinks.reading.fresh import FreshLines, fresh_lines
+from sinks.reading.line_filter import LineFilter, never
 from sinks.reading.listing import PAGE_BLOCKS, Pace
 from sinks.reading.matching import MatchingLines, lines_with
 from sinks.reading.names import TemplateNames

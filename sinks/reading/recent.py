@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from sinks.block import BlockId, Lines
 from sinks.heads import Heads
-from sinks.reading.filters import LineFilter, block_filter, heads_fit, wanted_rows, with_fields
+from sinks.reading.line_filter import LineFilter, block_filter, heads_fit, wanted_rows, with_fields
 from sinks.reading.listing import NewestFirst, Pace
 from sinks.reading.names import TemplateNames, template_ids
 from sinks.reading.snapshot import PLACES, PLACES_AND_FIELDS, Snapshot

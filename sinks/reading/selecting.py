@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sinks.arrow import present, take
 from sinks.block import Column, Lines
-from sinks.reading.filters import LineFilter, block_filter, rows_of, wanted_rows, with_fields
+from sinks.reading.line_filter import LineFilter, block_filter, rows_of, wanted_rows, with_fields
 from sinks.reading.snapshot import ALL_COLUMNS, PLACES, PLACES_AND_FIELDS
 from sinks.sink import BlockFilter, ColumnName
 

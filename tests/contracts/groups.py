@@ -7,8 +7,8 @@ from typing import Protocol
 import numpy as np
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from consumers.kafka.settings import GroupProtocol, KafkaSourceSettings
-from consumers.kafka.source import KafkaSource
+from consumers.kafka.kafka_source import KafkaSource
+from consumers.kafka.source_settings import GroupProtocol, KafkaSourceSettings
 from consumers.kafka.subscription import Subscription
 from consumers.record import Header, Partition, Record
 from consumers.source import Source

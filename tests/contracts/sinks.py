@@ -11,7 +11,7 @@ import pytest
 from sinks.block import Block, BlockId
 from sinks.heads import Heads
 from sinks.milvus.fields import COLUMN_BYTES, templates_name
-from sinks.milvus.sink import MilvusSettings, MilvusSink
+from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink
 from sinks.sink import Sink
 from tests.fakes.sink import FakeSink
 from tests.services.milvus import MilvusServer, empty

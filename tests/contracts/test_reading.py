@@ -9,12 +9,12 @@ from sinks.arrow import as_texts
 from sinks.block import Column
 from sinks.line import Line
 from sinks.reading.arrivals import Watch
+from sinks.reading.count_tally import GroupBy
 from sinks.reading.counting import CountQuery
-from sinks.reading.filters import LineFilter
+from sinks.reading.line_filter import LineFilter
 from sinks.reading.ordered import Reach
 from sinks.reading.reader import BlockReader
 from sinks.reading.selecting import IsMatch, Selection
-from sinks.reading.tally import GroupBy
 from sinks.sink import Sink
 from sinks.words import field_word, word_keys
 from tests.sinks.reading import oracle

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sinks.block import Column
 from sinks.line import Line
 from sinks.reading.counting import CountQuery
-from sinks.reading.filters import LineFilter
+from sinks.reading.line_filter import LineFilter
 from sinks.reading.reader import BlockReader
 from sinks.sink import Sink
 from sinks.words import word_keys

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from worker.observability.metrics import METRICS
+from worker.watching.metrics import METRICS
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 RULES = DEPLOY / "prometheus" / "rules" / "vectail.yml"

@@ -9,7 +9,7 @@ import yaml
 
 from tests.deploy.promql import DEPLOY, RULES, SCRAPED, groupings, labels_of, rules, selectors
 from tests.deploy.promtool import promtool
-from worker.observability.conditions import CONDITIONS, Condition
+from worker.watching.conditions import CONDITIONS, Condition
 
 CONFIG = DEPLOY / "prometheus" / "prometheus.yml"
 ABOUT, STEP_S = "logs/0", 30

@@ -3,9 +3,9 @@
 import threading
 from collections.abc import Mapping, Sequence
 
-from consumers.groupless.reader import OffsetRange, TopicUnknown
+from consumers.groupless.groupless_reader import OffsetRange, TopicUnknown
 from consumers.record import Partition
-from worker.groups.kafka import GroupState
+from worker.watching.group_positions import GroupState
 
 WAIT_S = 60.0
 

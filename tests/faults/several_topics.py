@@ -7,7 +7,7 @@ from typing import NamedTuple
 from confluent_kafka import Consumer, TopicPartition
 
 from sinks.line import Line
-from sinks.milvus.sink import MilvusSettings, MilvusSink
+from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink
 from sinks.reading.reader import BlockReader
 from tests.faults.mixed_records import Wanted
 from tests.faults.scene import COLLECTION, Scene, wait_until_committed

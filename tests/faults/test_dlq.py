@@ -13,12 +13,12 @@ import pytest
 from consumers.record import Record
 from tests.faults.records import Content, Entry
 from tests.faults.scene import COLLECTION, Scene
-from tests.worker.audit.audited_index import dead_letter
-from worker.audit.kept_records import OTHER_BYTES
+from tests.worker.inspecting.audited_index import dead_letter
 from worker.cli.app import run_app
 from worker.cli.dlq_commands import dlq_app
 from worker.cli.verify_commands import verify_app
 from worker.embedding.model.prepared import PreparedModel
+from worker.inspecting.kept_records import OTHER_BYTES
 
 ENTRIES = 2_000
 BAD = (7, 500, 1_999)

@@ -14,7 +14,7 @@ from tests.faults.records import strange
 from tests.faults.scene import Scene
 from tests.services.missing import skip_or_fail
 from tests.services.proxy import kafka_proxy
-from worker.shutdown import LEAVE_S
+from worker.service.shutdown import LEAVE_S
 
 DRAINED, DRAIN_TIMEOUT = 0, 3
 BUSY_S = 10.0

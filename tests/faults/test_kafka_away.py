@@ -20,7 +20,7 @@ from tests.faults.worker_process import WorkerProcess
 from tests.services.kafka import KafkaServer
 from tests.services.proxy import Proxy, kafka_proxy
 from worker.embedding.model.prepared import PreparedModel
-from worker.shutdown import LEAVE_S
+from worker.service.shutdown import LEAVE_S
 
 BACKLOG = 300
 HOLE_S, LONG_HOLE_S = 8.0, 65.0

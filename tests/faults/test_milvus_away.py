@@ -17,7 +17,7 @@ from tests.faults.watch import CommitWatch
 from tests.faults.worker_process import WAIT_S, WorkerProcess
 from tests.services.milvus import MilvusServer
 from tests.services.proxy import Proxy
-from worker.shutdown import LEAVE_S
+from worker.service.shutdown import LEAVE_S
 
 DRAIN_TIMEOUT = 3
 AT_START_S = 2.0

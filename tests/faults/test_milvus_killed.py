@@ -8,17 +8,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from sinks.milvus.settings import MilvusSettings
+from sinks.milvus.milvus_settings import MilvusSettings
 from tests.faults.scene import Scene
 from tests.log_topics import log_topics
 from tests.services.milvus import OwnMilvus
 from tests.services.shared import own_milvus
 from worker.cli.screen import Screen
-from worker.cli.verify import VerifyOptions, verify_topics
+from worker.cli.verify_verb import VerifyOptions, verify_topics
 from worker.embedding.model.prepared import PreparedModel
-from worker.groups.offsets import Target
 from worker.settings.settings import Settings
 from worker.settings.tables import DecodeTable, EngineTable, KafkaTable, ModelTable
+from worker.watching.group_offsets import Target
 
 BACK_S = 90.0
 """Until a restarted server that answers again has loaded its collections."""

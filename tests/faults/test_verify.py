@@ -13,8 +13,8 @@ from sinks.build import build
 from sinks.codec import decode_lines, masks_of
 from sinks.line import Line
 from sinks.lines import all_lines, lines_of
-from sinks.milvus.settings import MilvusSettings
-from sinks.milvus.sink import MilvusSink
+from sinks.milvus.milvus_settings import MilvusSettings
+from sinks.milvus.milvus_sink import MilvusSink
 from sinks.sink import BlockFilter
 from tests.faults.index import drop_index
 from tests.faults.scene import COLLECTION, Scene
@@ -23,13 +23,13 @@ from tests.log_topics import log_topics
 from tests.services.kafka import KafkaServer
 from tests.services.milvus import MilvusServer, connected
 from worker.cli.screen import Screen
-from worker.cli.verify import VerifyOptions, verify_topics
+from worker.cli.verify_verb import VerifyOptions, verify_topics
 from worker.connections import vector_space
 from worker.embedding.loaded import space_of
 from worker.embedding.model.prepared import PreparedModel
-from worker.groups.offsets import Target
 from worker.settings.settings import Settings
 from worker.settings.tables import DecodeTable, EngineTable, KafkaTable, ModelTable
+from worker.watching.group_offsets import Target
 
 RECORDS = 400
 

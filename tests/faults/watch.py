@@ -9,10 +9,10 @@ import time
 from collections import Counter
 from typing import Self
 
-from sinks.milvus.settings import MilvusSettings
-from sinks.milvus.sink import MilvusSink
+from sinks.milvus.milvus_settings import MilvusSettings
+from sinks.milvus.milvus_sink import MilvusSink
 from sinks.reading.counting import CountQuery
-from sinks.reading.filters import LineFilter
+from sinks.reading.line_filter import LineFilter
 from sinks.reading.reader import BlockReader
 from sinks.sink import SinkMismatch
 from tests.faults.index import Index

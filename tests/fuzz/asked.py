@@ -11,15 +11,15 @@ from typing import Any
 from consumers.text.families import family_of
 from sinks.line import Line
 from sinks.row import template_id
-from tests.worker.http.serving import WAIT_S, Serving, is_cut_off, receive, reply_to
+from tests.worker.serving.serving import WAIT_S, Serving, is_cut_off, receive, reply_to
 from tests.world import index_of, line, open_sink, template, unit
 from worker.asking.question import Query
 from worker.asking.refusals import BadQuery, QueryReply
 from worker.asking.requests import QueryRequest, Requester
 from worker.querying.answer import Answer
 from worker.querying.forms import FORMS, parse_query
+from worker.querying.query_words import words_of
 from worker.querying.ready_query import ReadyQuery
-from worker.querying.words import words_of
 from worker.settings.settings import Settings
 
 _TEXTS = ("disk full", "disk full on", "network is down", "login of failed", "payment declined by the issuer", "took too long")

@@ -16,8 +16,8 @@ from consumers.record import Record
 from consumers.schema import FetchedSchema
 from sinks.codec import BlockDamaged, decode_fields, decode_head, decode_places, decode_texts, masks_of
 from tests.consumers.decode.seen import KAFKA_MS
-from worker.audit.stored_dead_letters import read_dead_letter
 from worker.embedding.cache.frame import FrameCodec
+from worker.inspecting.stored_dead_letters import read_dead_letter
 
 _ZSTD = pa.Codec("zstd")
 _LINES = LineHeaders()

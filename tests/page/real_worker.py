@@ -11,7 +11,7 @@ from pathlib import Path
 
 from producers.kafka import EmbeddedBroker, KafkaProducer
 from producers.log_feed import synthetic_lines
-from sinks.milvus.settings import MilvusSettings
+from sinks.milvus.milvus_settings import MilvusSettings
 from tests.log_topics import log_topics
 from tests.page.hostile import TEXTS
 from tests.services.proxy import kafka_proxy

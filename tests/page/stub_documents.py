@@ -3,8 +3,8 @@
 from typing import Any
 
 from worker.asking.worker_answers import ConditionJson, DoctorJson, StatusJson
-from worker.audit.doctor import Finding, Report
-from worker.observability.conditions import CONDITIONS, Condition
+from worker.inspecting.doctor import Finding, Report
+from worker.watching.conditions import CONDITIONS, Condition
 
 WORKER = "stub-host:4711"
 DEPENDENCIES = ("kafka", "index", "redis", "registry", "engine")

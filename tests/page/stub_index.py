@@ -21,8 +21,8 @@ from tests.world import block, template
 from worker.asking.question import Query
 from worker.asking.requests import Requester
 from worker.querying.answer import Answer
+from worker.querying.query_words import words_of
 from worker.querying.ready_query import ReadyQuery
-from worker.querying.words import words_of
 
 _WORD = re.compile(r"[^\W\d_]+")
 _DIM = 512

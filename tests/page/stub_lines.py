@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from consumers.text.families import family_of
 from sinks.line import Line
 from tests.world import line
-from worker.querying.families import named_family
+from worker.querying.template_groups import named_family
 from worker.settings.template_tables import TemplateTable
 
 PARTITIONS = 2

@@ -18,10 +18,10 @@ from tests.page.stub_lines import KINDS, Kind, line_of, shop_lines
 from worker.asking.question import Query
 from worker.asking.refusals import BadQuery, ErrorCode, Refused, error_reply
 from worker.asking.requests import QueryRequest
-from worker.http.server import HttpServer
-from worker.http.worker_view import WorkerView
 from worker.querying.forms import parse_query
 from worker.runtime.listening import listen
+from worker.serving.server import HttpServer
+from worker.serving.worker_view import WorkerView
 from worker.settings.service_tables import HttpTable
 
 CLOSE_S = 20.0

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from producers.dead_letters import HEAD_BYTES, PRODUCER_PROPERTIES, DeadLetter, Envelope, TopicLetterBox, envelope
 from producers.envelope import ListedPiece, mark_headers
+from producers.file_lines import TooLarge, read_lines
 from producers.kafka import EmbeddedBroker, Header
-from producers.lines import TooLarge, read_lines
 from tests.producers.conftest import NewProducer, Outcomes, ReadTopic, Said, headers_of
 from tests.services.proxy import Proxy
 

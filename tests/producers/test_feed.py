@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from producers.feed import MOST_LINES, RECORD_OVERHEAD_BYTES, FeedFailed, FeedProgress, FeedWindow, feed
+from producers.file_lines import TooLarge
 from producers.kafka import EmbeddedBroker, KafkaProducer
-from producers.lines import TooLarge
 from tests.producers.conftest import WAIT_S, NewProducer, ReadTopic, Said
 
 TOO_LARGE = TooLarge("f", 2, b"head", 2_000_000, "ab")

@@ -4,7 +4,7 @@ import json
 import string
 from itertools import islice
 
-from producers.lines import MAX_RECORD_BYTES
+from producers.file_lines import MAX_RECORD_BYTES
 from producers.log_feed import synthetic_lines
 from producers.log_vocabulary import INCIDENTS, LOG_TEMPLATES, VALUES
 

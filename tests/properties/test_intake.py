@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from consumers.kafka.client import Client
 from consumers.kafka.executor import Executor
+from consumers.kafka.kafka_client import Client
 from consumers.kafka.resume_point import PartitionState, Position
-from consumers.kafka.settings import KafkaSourceSettings
+from consumers.kafka.source_settings import KafkaSourceSettings
 from consumers.record import Partition, Record
 from tests.consumers.kafka.messages import Content, each_of
 from tests.consumers.kafka.one_by_one import BAD_HEADER, DAMAGED, OneByOne, Spec

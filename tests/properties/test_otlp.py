@@ -10,6 +10,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from consumers.columns import byte_column
+from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.found import Values
 from consumers.decode.otlp_entry import LogRecord, OtlpEntry, add_attribute, entry_of, origin_of
 from consumers.decode.otlp_json import OtlpJsonReader
@@ -17,7 +18,6 @@ from consumers.decode.otlp_proto import OtlpProtoReader
 from consumers.decode.otlp_wire import Texts, parse_attribute, parse_body
 from consumers.decode.rules import DecodeRules, FieldNames
 from consumers.decode.source_template import SourceTemplates
-from consumers.decode.tally import DecodeTally
 from tests.consumers.decode.otlp_messages import log_record, logs_data, otlp_json
 from tests.consumers.decode.seen import KAFKA_MS, Seen, decode_values, seen
 

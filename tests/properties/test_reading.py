@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from sinks.arrow import as_texts
 from sinks.block import Column
 from sinks.line import Line
+from sinks.reading.count_tally import GroupBy
 from sinks.reading.counting import CountQuery
-from sinks.reading.filters import LineFilter
+from sinks.reading.line_filter import LineFilter
 from sinks.reading.reader import BlockReader
-from sinks.reading.tally import GroupBy
 from tests.sinks.reading import oracle
 from tests.sinks.reading.histories import History, Settings, history
 from tests.world import open_sink

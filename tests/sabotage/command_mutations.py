@@ -3,50 +3,50 @@
 from tests.sabotage.mutation import Changes
 
 COMMAND_MUTATIONS: Changes = {
-    "worker/audit/compare.py: lines that were lost lately count as expired, and expired ones as lost": (
+    "worker/inspecting/window_comparer.py: lines that were lost lately count as expired, and expired ones as lost": (
         "if lost and record.time_ms < self.kept_since_ms:",
         "if lost and record.time_ms > self.kept_since_ms:",
-        "worker/audit/test_compare.py::lines_older_than_lines_are_kept_may_be_gone",
+        "worker/inspecting/test_window_comparer.py::lines_older_than_lines_are_kept_may_be_gone",
     ),
-    "worker/audit/doctor.py: a group of the doctor's checks that crashes counts as well": (
+    "worker/inspecting/doctor.py: a group of the doctor's checks that crashes counts as well": (
         'problem(f"this group of checks failed: {line[:300]}", "report',
         'ok(f"this group of checks failed: {line[:300]}", "report',
-        "worker/audit/test_doctor.py::a_group_that_fails_says_so_under_the_name_of_its_first_check_and_hides_no_other",
+        "worker/inspecting/test_doctor.py::a_group_that_fails_says_so_under_the_name_of_its_first_check_and_hides_no_other",
     ),
-    "worker/audit/letter_filter.py: letters of all topics are replayed, although one topic was named": (
+    "worker/inspecting/letter_filter.py: letters of all topics are replayed, although one topic was named": (
         "            and self.topic in (None, letter.topic)\n",
         "",
         "worker/cli/test_dlq.py::letters_are_chosen_by_all_that_is_given",
     ),
-    "worker/audit/entry_writer.py: a repair is hidden by what is stored of the last offset that it writes": (
+    "worker/inspecting/entry_writer.py: a repair is hidden by what is stored of the last offset that it writes": (
         "BlockFilter((topic,), epoch, partition, first_offset, last_offset + 1)",
         "BlockFilter((topic,), epoch, partition, first_offset, last_offset)",
-        "worker/audit/test_entry_writer.py::what_is_written_holds_over_every_run_that_is_stored_even_of_a_clock_ahead",
+        "worker/inspecting/test_entry_writer.py::what_is_written_holds_over_every_run_that_is_stored_even_of_a_clock_ahead",
     ),
-    "worker/audit/embedder.py: templates that a repair embeds lack the model's prefix, so no search finds them": (
+    "worker/inspecting/template_embedder.py: templates that a repair embeds lack the model's prefix, so no search finds them": (
         "self._tokenizer.encode([self._prefix + text for text in texts])",
         "self._tokenizer.encode(texts)",
-        "worker/audit/test_repair.py::a_template_is_embedded_with_the_prefix_of_the_model",
+        "worker/inspecting/test_repair.py::a_template_is_embedded_with_the_prefix_of_the_model",
     ),
-    "worker/audit/replay.py: a letter that is refused again is marked as replayed": (
+    "worker/inspecting/replay.py: a letter that is refused again is marked as replayed": (
         "is_done = not plan.refusal and not failing",
         "is_done = not failing",
-        "worker/audit/test_replay.py::a_record_that_is_refused_again_as_a_whole_stays_with_the_reason_of_now",
+        "worker/inspecting/test_replay.py::a_record_that_is_refused_again_as_a_whole_stays_with_the_reason_of_now",
     ),
-    "worker/groups/offsets.py: a reset inside a stored event stays inside it": (
+    "worker/watching/group_offsets.py: a reset inside a stored event stays inside it": (
         "after=max(start, move.position.first_offset)",
         "after=move.after",
-        "worker/groups/test_offsets.py::a_move_inside_a_stored_event_goes_to_the_first_record_of_it_that_is_there",
+        "worker/watching/test_group_offsets.py::a_move_inside_a_stored_event_goes_to_the_first_record_of_it_that_is_there",
     ),
-    "worker/groups/offsets.py: a reset goes back to a record that Kafka does not hold any more": (
+    "worker/watching/group_offsets.py: a reset goes back to a record that Kafka does not hold any more": (
         "after=max(start, move.position.first_offset)",
         "after=start",
-        "worker/groups/test_offsets.py::a_move_inside_a_stored_event_goes_to_the_first_record_of_it_that_is_there",
+        "worker/watching/test_group_offsets.py::a_move_inside_a_stored_event_goes_to_the_first_record_of_it_that_is_there",
     ),
-    "worker/groups/offsets.py: a reset to the last record does not ask whether an event holds it": (
+    "worker/watching/group_offsets.py: a reset to the last record does not ask whether an event holds it": (
         "< move.after < move.position.end_offset",
         "< move.after < move.position.end_offset - 1",
-        "worker/groups/test_offsets.py::only_an_offset_with_records_on_both_sides_may_be_inside_an_event",
+        "worker/watching/test_group_offsets.py::only_an_offset_with_records_on_both_sides_may_be_inside_an_event",
     ),
     "worker/cli/workers.py: when a worker is killed, run --workers ends with exit code 0": (
         "return child_exit_code if child_exit_code > 0 else CRASHED",
@@ -58,10 +58,10 @@ COMMAND_MUTATIONS: Changes = {
         "round(float(span[1]) * _SECONDS[span[2]])",
         "worker/asking/test_moments.py::a_span_is_counted_back_from_now",
     ),
-    "worker/cli/feed.py: lines that were fed and not acknowledged are left out of what is said to be missing": (
+    "worker/cli/feed_verb.py: lines that were fed and not acknowledged are left out of what is said to be missing": (
         "left = fed.sent - fed.acknowledged + session.pending_letters",
         "left = session.pending_letters",
-        "worker/cli/test_feed.py::lines_that_the_broker_has_not_acknowledged_when_it_ends_are_said_to_be_missing",
+        "worker/cli/test_feed_verb.py::lines_that_the_broker_has_not_acknowledged_when_it_ends_are_said_to_be_missing",
     ),
     "worker/cli/suggest_screen.py: a suggested mask with an apostrophe breaks the settings file that it is pasted into": (
         """if "'" not in text and text.isprintable():""",
@@ -71,7 +71,7 @@ COMMAND_MUTATIONS: Changes = {
     "worker/cli/filter_options.py: what is to be excluded is wanted": (
         "            filters[name] = as_text(value)",
         "            filters[name.removeprefix(EXCLUDES)] = as_text(value)",
-        "worker/cli/test_question.py::every_verb_passes_every_filter_on",
+        "worker/cli/test_question_options.py::every_verb_passes_every_filter_on",
     ),
     "worker/cli/output.py: without a terminal, every question counts as answered with yes": (
         "    if not (sys.stdin.isatty() and sys.stdout.isatty()):\n        return False\n",
@@ -83,10 +83,10 @@ COMMAND_MUTATIONS: Changes = {
         "else 1  # a part",
         "test_compiled.py::a_verb_that_needs_what_is_not_compiled_ends_with_2_and_one_line",
     ),
-    "worker/audit/doctor_versions.py: the doctor looks at one library": (
+    "worker/inspecting/doctor_versions.py: the doctor looks at one library": (
         "for fault in facts.compile_faults if fault",
         "for fault in facts.compile_faults[:1] if fault",
-        "worker/audit/test_doctor_machine.py::what_is_installed_is_judged",
+        "worker/inspecting/test_doctor_machine.py::what_is_installed_is_judged",
     ),
     "worker/estimate/newest_records.py: masks are suggested from a topic's oldest records too, however many there are": (
         "first_offset = max(found.first_offset, found.end_offset - share)",
@@ -111,22 +111,22 @@ COMMAND_MUTATIONS: Changes = {
     "worker/estimate/estimate.py: a rate of bytes is taken for one of lines": (
         'if self.unit == "lines":',
         'if self.unit != "lines":',
-        "worker/cli/test_estimate.py::a_rate_is_lines_or_bytes_and_becomes_lines_by_the_mean_line",
+        "worker/cli/test_estimate_verb.py::a_rate_is_lines_or_bytes_and_becomes_lines_by_the_mean_line",
     ),
     "worker/estimate/estimate.py: workers are to be busy all the time": (
         "WORKER_LOAD = 0.5",
         "WORKER_LOAD = 1.0",
         "worker/estimate/test_estimate.py::workers_are_half_busy_and_poll_too",
     ),
-    "worker/estimate/mask_difference.py: templates that new masks merge are shown as split": (
+    "worker/masks/mask_difference.py: templates that new masks merge are shown as split": (
         "return _regroupings(((new, old), lines) for (old, new), lines in self._pairs.items())",
         "return _regroupings(((old, new), lines) for (old, new), lines in self._pairs.items())",
-        "worker/estimate/test_mask_difference.py::old_templates_with_one_new_one_are_merged_and_those_with_several_are_split",
+        "worker/masks/test_mask_difference.py::old_templates_with_one_new_one_are_merged_and_those_with_several_are_split",
     ),
-    "worker/estimate/suggested_pattern.py: brackets and dots of a line act as regular expression in a suggested mask": (
+    "worker/masks/suggested_pattern.py: brackets and dots of a line act as regular expression in a suggested mask": (
         r'return _DIGITS.sub(r"\\d+", _SPECIAL.sub(r"\\\g<0>", text))',
         r'return _DIGITS.sub(r"\\d+", text)',
-        "worker/estimate/test_mask_suggestions.py::hostile_words_are_escaped",
+        "worker/masks/test_mask_suggestions.py::hostile_words_are_escaped",
     ),
     "worker/estimate/sample_tally.py: only the last lines of a sample count as undecodable": (
         "self.undecodable_lines += len(decoded.rejected)",
@@ -138,123 +138,123 @@ COMMAND_MUTATIONS: Changes = {
         "np.arange(size - _FULL, size)",
         "worker/estimate/test_block_tally.py::each_line_is_in_one_block_whatever_lists_they_came_in",
     ),
-    "worker/estimate/sampling.py: a last line without a line end does not make a file too long to be read whole": (
+    "worker/estimate/line_sampling.py: a last line without a line end does not make a file too long to be read whole": (
         '            lines -= last != b"\\n"\n',
         "",
-        "worker/estimate/test_sampling.py::a_last_line_without_an_end_is_a_line_of_each_file",
+        "worker/estimate/test_line_sampling.py::a_last_line_without_an_end_is_a_line_of_each_file",
     ),
-    "worker/groups/offsets.py: the lag leaves out the last record": (
+    "worker/watching/group_offsets.py: the lag leaves out the last record": (
         "return self.end_offset - self.next_offset\n",
         "return max(self.end_offset - self.next_offset - 1, 0)\n",
-        "worker/groups/test_offsets.py::the_lag_is_what_is_there_and_not_committed",
+        "worker/watching/test_group_offsets.py::the_lag_is_what_is_there_and_not_committed",
     ),
-    "worker/groups/lag.py: the age of the oldest record is milliseconds that count as seconds": (
+    "worker/watching/partition_lag.py: the age of the oldest record is milliseconds that count as seconds": (
         "max(now.at_ms - oldest_ms, 0) / 1000",
         "max(now.at_ms - oldest_ms, 0)",
-        "worker/groups/test_lag.py::after_one_look_no_rate_is_known",
+        "worker/watching/test_partition_lag.py::after_one_look_no_rate_is_known",
     ),
-    "worker/groups/offsets.py: the query group is shown and moved as if it began at the end": (
+    "worker/watching/group_offsets.py: the query group is shown and moved as if it began at the end": (
         'Subscription(names=(kafka.query_topic,)), "earliest")',
         'Subscription(names=(kafka.query_topic,)), "latest")',
-        "worker/groups/test_offsets.py::the_query_group_begins_at_the_first_query_whatever_the_log_group_does",
+        "worker/watching/test_group_offsets.py::the_query_group_begins_at_the_first_query_whatever_the_log_group_does",
     ),
-    "worker/groups/offsets.py: a group that is rebalancing counts as one that may be moved": (
+    "worker/watching/group_offsets.py: a group that is rebalancing counts as one that may be moved": (
         "    if found.members:\n",
         '    if found.members and found.state == "stable":\n',
-        "worker/groups/test_offsets.py::a_group_at_rest_may_be_moved_and_one_with_members_not",
+        "worker/watching/test_group_offsets.py::a_group_at_rest_may_be_moved_and_one_with_members_not",
     ),
-    "worker/groups/offsets.py: a reset of one partition moves all of them": (
+    "worker/watching/group_offsets.py: a reset of one partition moves all of them": (
         "[partition for partition in kafka.partitions(topics) if chosen(partition)]",
         "list(kafka.partitions(topics))",
-        "worker/groups/test_offsets.py::only_the_chosen_partitions_are_read",
+        "worker/watching/test_group_offsets.py::only_the_chosen_partitions_are_read",
     ),
-    "worker/groups/kafka.py: a group that has committed the first offset counts as one that never committed": (
+    "worker/watching/group_positions.py: a group that has committed the first offset counts as one that never committed": (
         "place.offset if place.offset >= 0 else None",
         "place.offset if place.offset > 0 else None",
-        "worker/groups/test_offsets.py::a_broker_that_does_not_say_who_reads_can_be_read_all_the_same",
+        "worker/watching/test_group_offsets.py::a_broker_that_does_not_say_who_reads_can_be_read_all_the_same",
     ),
-    "worker/groups/kafka.py: a position that the broker did not take counts as moved": (
+    "worker/watching/group_positions.py: a position that the broker did not take counts as moved": (
         "                )\n            raise failure_of(KafkaException(place.error))\n",
         "                )\n",
-        "worker/groups/test_offsets.py::a_position_that_the_broker_does_not_take_is_an_error",
+        "worker/watching/test_group_offsets.py::a_position_that_the_broker_does_not_take_is_an_error",
     ),
-    "worker/groups/described.py: members that left hours ago are still shown": (
+    "worker/watching/group_members.py: members that left hours ago are still shown": (
         "self._clock() - self._asked_s > self._keep_s",
         "self._clock() - self._asked_s > 1000 * self._keep_s",
-        "worker/groups/test_described.py::all_groups_are_asked_for_at_once_and_remembered_for_a_while",
+        "worker/watching/test_group_members.py::all_groups_are_asked_for_at_once_and_remembered_for_a_while",
     ),
-    "worker/groups/described.py: a process that ended without an answer says that there are no groups": (
+    "worker/watching/group_members.py: a process that ended without an answer says that there are no groups": (
         '        raise BrokerAway("the connection broke while the groups were asked for")\n',
         "        return {}\n",
-        "worker/groups/test_described.py::a_process_that_ends_without_an_answer_costs_the_answer_only",
+        "worker/watching/test_group_members.py::a_process_that_ends_without_an_answer_costs_the_answer_only",
     ),
-    "worker/audit/replay_plan.py: a letter is believed though the index holds another line of its record": (
+    "worker/inspecting/replay_plan.py: a letter is believed though the index holds another line of its record": (
         "if is_contradicted or any(_reaches_into(line, held) for line in one.lines):",
         "if any(_reaches_into(line, held) for line in one.lines):",
-        "worker/audit/test_forged_letters.py::a_sound_line_is_never_replaced",
+        "worker/inspecting/test_forged_letters.py::a_sound_line_is_never_replaced",
     ),
-    "worker/audit/replay_plan.py: a replay writes entries again that are stored whole": (
+    "worker/inspecting/replay_plan.py: a replay writes entries again that are stored whole": (
         "if line.sub in listed - held_subs]",
         "if line.sub in listed]",
-        "worker/audit/test_forged_letters.py::lines_that_were_stored_with_other_settings_are_left_as_they_are",
+        "worker/inspecting/test_forged_letters.py::lines_that_were_stored_with_other_settings_are_left_as_they_are",
     ),
-    "worker/audit/stored_records.py: a record inside a stored event is replayed as a line of its own": (
+    "worker/inspecting/stored_records.py: a record inside a stored event is replayed as a line of its own": (
         "range(max(line.offset, span.start), min(line.offset + line.records, span.stop))",
         "range(max(line.offset, span.start), min(line.offset + 1, span.stop))",
-        "worker/audit/test_forged_letters.py::a_record_inside_a_stored_event_is_no_line_of_its_own",
+        "worker/inspecting/test_forged_letters.py::a_record_inside_a_stored_event_is_no_line_of_its_own",
     ),
-    "worker/audit/replay.py: the letter's time, key and headers are replayed and not those of Kafka's record": (
+    "worker/inspecting/replay.py: the letter's time, key and headers are replayed and not those of Kafka's record": (
         "Claim(letter, found.record or record, found.record is not None)",
         "Claim(letter, record, found.record is not None)",
-        "worker/audit/test_forged_letters.py::what_kafka_holds_of_the_record_is_replayed_and_not_what_the_letter_says_beside_it",
+        "worker/inspecting/test_forged_letters.py::what_kafka_holds_of_the_record_is_replayed_and_not_what_the_letter_says_beside_it",
     ),
-    "worker/audit/replay.py: of two letters that disagree the last one is stored and both are marked": (
+    "worker/inspecting/replay.py: of two letters that disagree the last one is stored and both are marked": (
         "refusal = refusal or OTHER_LETTER",
         "pass",
-        "worker/audit/test_forged_letters.py::of_two_letters_that_disagree_the_first_is_believed",
+        "worker/inspecting/test_forged_letters.py::of_two_letters_that_disagree_the_first_is_believed",
     ),
-    "worker/audit/dead_letter_index.py: a letter excuses whatever record is at its offset": (
+    "worker/inspecting/dead_letter_index.py: a letter excuses whatever record is at its offset": (
         "return RecordKey(record.partition, record.offset, len(value), hashlib.sha256(value).hexdigest())",
         'return RecordKey(record.partition, record.offset, 0, hashlib.sha256(b"").hexdigest())',
-        "worker/audit/test_forged_letters.py::a_lost_line_is_not_excused_by_a_letter_of_other_bytes",
+        "worker/inspecting/test_forged_letters.py::a_lost_line_is_not_excused_by_a_letter_of_other_bytes",
     ),
-    "worker/audit/dead_letter_index.py: a letter that does not hold the bytes that it names excuses a lost line": (
+    "worker/inspecting/dead_letter_index.py: a letter that does not hold the bytes that it names excuses a lost line": (
         "if letter.is_replayed or letter.is_altered:",
         "if letter.is_replayed:",
-        "worker/audit/test_dead_letter_index.py::a_dead_letter_that_does_not_hold_its_record_excuses_nothing_and_one_with_its_head_does",
+        "worker/inspecting/test_dead_letter_index.py::a_dead_letter_that_does_not_hold_its_record_excuses_nothing_and_one_with_its_head_does",
     ),
-    "worker/audit/stored_dead_letters.py: a letter may name an epoch that no topic has": (
+    "worker/inspecting/stored_dead_letters.py: a letter may name an epoch that no topic has": (
         "(is_topic_name(topic) and re.fullmatch(EPOCH_PATTERN, epoch))",
         "is_topic_name(topic)",
-        "worker/audit/test_stored_dead_letters.py::a_letter_of_what_kafka_cannot_have_is_passed_over",
+        "worker/inspecting/test_stored_dead_letters.py::a_letter_of_what_kafka_cannot_have_is_passed_over",
     ),
-    "worker/audit/expected.py: a window of verify is bounded by what was sent and not by what is in it": (
+    "worker/inspecting/expected.py: a window of verify is bounded by what was sent and not by what is in it": (
         'return self._opener.content_bytes(record.value or b"", record.headers)',
         'return len(record.value or b"")',
-        "worker/audit/test_verify.py::what_is_in_a_compressed_value_counts_towards_the_window",
+        "worker/inspecting/test_verify.py::what_is_in_a_compressed_value_counts_towards_the_window",
     ),
-    "worker/audit/expected.py: a window of verify ends between two pieces of a line": (
+    "worker/inspecting/expected.py: a window of verify ends between two pieces of a line": (
         "not (reader.joiner.joins_lines or self._is_piece(before[-1], reader, reader.joiner))",
         "not reader.joiner.joins_lines",
-        "worker/audit/test_verify_rules.py::a_line_that_came_in_pieces_is_never_cut_by_a_window",
+        "worker/inspecting/test_verify_rules.py::a_line_that_came_in_pieces_is_never_cut_by_a_window",
     ),
-    "worker/cli/estimate.py: an estimate reads every file as the first topic of the settings": (
+    "worker/cli/estimate_verb.py: an estimate reads every file as the first topic of the settings": (
         "settings.topic[0] if topic is None else settings.topic_table(topic)",
         "settings.topic[0] if topic is None else settings.topic[0]",
-        "worker/cli/test_estimate.py::the_topic_whose_settings_hold_is_the_first_or_the_one_that_is_named",
+        "worker/cli/test_estimate_verb.py::the_topic_whose_settings_hold_is_the_first_or_the_one_that_is_named",
     ),
-    "worker/groups/offsets.py: a group that has committed past the end is behind by less than nothing": (
+    "worker/watching/group_offsets.py: a group that has committed past the end is behind by less than nothing": (
         "min(max(self.committed, self.first_offset), self.end_offset)",
         "max(self.committed, self.first_offset)",
-        "worker/groups/test_offsets.py::the_lag_is_what_is_there_and_not_committed",
+        "worker/watching/test_group_offsets.py::the_lag_is_what_is_there_and_not_committed",
     ),
-    "worker/groups/offsets.py: a group has committed past the end because records came during the look": (
+    "worker/watching/group_offsets.py: a group has committed past the end because records came during the look": (
         (
             "    committed = kafka.committed(group.name, partitions)  # before the ranges, so that no end is older than it\n"
             "    ranges = kafka.offset_ranges(partitions)\n"
         ),
         "    ranges = kafka.offset_ranges(partitions)\n    committed = kafka.committed(group.name, partitions)\n",
-        "worker/groups/test_offsets.py::records_that_come_and_are_committed_during_the_look_are_not_past_the_end",
+        "worker/watching/test_group_offsets.py::records_that_come_and_are_committed_during_the_look_are_not_past_the_end",
     ),
     "worker/cli/offsets_screen.py: `vectail offsets` says nothing of a commit past the end": (
         '    if position.is_beyond_end:\n        return "committed beyond the end"\n',
@@ -266,15 +266,15 @@ COMMAND_MUTATIONS: Changes = {
         "{failed}",
         "worker/cli/test_terminal.py::a_verb_prints_nothing_that_a_terminal_interprets",
     ),
-    "worker/audit/expected.py: a replay believes any time of a letter's": (
+    "worker/inspecting/expected.py: a replay believes any time of a letter's": (
         "bounded_times(columns.time_ms, self._wall_ms())",
         "columns.time_ms",
-        "worker/audit/test_replay.py::of_a_record_whose_time_cannot_be_true_a_letter_gives_its_own_and_kafkas_record_that_of_the_replay",
+        "worker/inspecting/test_replay.py::of_a_record_whose_time_cannot_be_true_a_letter_gives_its_own_and_kafkas_record_that_of_the_replay",
     ),
-    "worker/audit/compare.py: verify reports every line that was read at another time than now": (
+    "worker/inspecting/window_comparer.py: verify reports every line that was read at another time than now": (
         "if is_far(expected.kafka_time, now_ms):",
         "if is_far(expected.kafka_time, now_ms) and not line.time:",
-        "worker/audit/test_compare.py::a_line_of_a_record_whose_time_cannot_be_true_may_have_been_read_at_any_time",
+        "worker/inspecting/test_window_comparer.py::a_line_of_a_record_whose_time_cannot_be_true_may_have_been_read_at_any_time",
     ),
     "worker/cli/screen.py: a screen writes control characters as they are": (
         "((printable_lines(text), style) for text, style in parts)",
@@ -296,7 +296,7 @@ COMMAND_MUTATIONS: Changes = {
         'one if one != "\\x7f" else',
         "worker/cli/test_terminal.py::settings_are_escaped_as_toml_is_and_read_back_the_same",
     ),
-    "worker/cli/lag.py: a commit past the end looks as if all were read": (
+    "worker/cli/lag_verb.py: a commit past the end looks as if all were read": (
         "beyond_end(now.positions)",
         "beyond_end(())",
         "worker/cli/test_offsets_screen.py::a_commit_past_the_end_is_said_as_the_doctor_says_it",

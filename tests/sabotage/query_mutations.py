@@ -98,50 +98,50 @@ QUERY_MUTATIONS: Changes = {
         "is_sure = (surprise >= 0)",
         "worker/querying/test_compare.py::few_lines_more_or_less_are_noise",
     ),
-    "worker/http/responses.py: an index that is away is told as a fault of the worker": (
+    "worker/serving/responses.py: an index that is away is told as a fault of the worker": (
         '"unavailable": 503,',
         '"unavailable": 500,',
-        "worker/http/test_search.py::an_error_of_the_pipeline_has_its_status_and_stays_as_it_is",
+        "worker/serving/test_search.py::an_error_of_the_pipeline_has_its_status_and_stays_as_it_is",
     ),
-    "worker/http/sign_in.py: a sign-in never ends": (
+    "worker/serving/sign_in.py: a sign-in never ends": (
         "return is_right and int(expiry) > self._wall_s()",
         "return is_right",
-        "worker/http/test_sign_in.py::a_cookie_holds_on_every_worker_with_that_token_and_on_no_other",
+        "worker/serving/test_sign_in.py::a_cookie_holds_on_every_worker_with_that_token_and_on_no_other",
     ),
-    "worker/http/guards.py: an answer with headers of its own has no policy for what it may do in a browser": (
+    "worker/serving/guards.py: an answer with headers of its own has no policy for what it may do in a browser": (
         "given + [header for header in defaults if header[0] not in names]",
         "given or defaults",
-        "worker/http/test_page_files.py::every_answer_forbids_what_a_page_might_be_made_to_do",
+        "worker/serving/test_page_files.py::every_answer_forbids_what_a_page_might_be_made_to_do",
     ),
-    "worker/http/api.py: a body that comes in pieces has any length": (
+    "worker/serving/api.py: a body that comes in pieces has any length": (
         "if len(body) > self._rules.max_body_bytes:",
         "if len(body) > 1 << 40:",
-        "worker/http/test_refusals.py::a_body_of_pieces_without_end_is_refused_at_the_limit_and_then_cut_off",
+        "worker/serving/test_refusals.py::a_body_of_pieces_without_end_is_refused_at_the_limit_and_then_cut_off",
     ),
-    "worker/http/exporting.py: an export leaves out without a word what its first window could not read": (
+    "worker/serving/exporting.py: an export leaves out without a word what its first window could not read": (
         "            if not window.is_complete:\n                window = await self._window(question)\n",
         "",
-        "worker/http/test_export.py::a_window_of_which_something_cannot_be_read_is_not_written",
+        "worker/serving/test_export.py::a_window_of_which_something_cannot_be_read_is_not_written",
     ),
-    "worker/http/tailing.py: a tail asks again for what it has shown": (
+    "worker/serving/tailing.py: a tail asks again for what it has shown": (
         'after = {"after": self._cursor} if self._cursor else {}',
         'after = {"after": self._query["after"]} if "after" in self._query else {}',
-        "worker/http/test_tail.py::what_is_new_comes_once_with_a_cursor_and_a_count_of_what_was_left_out",
+        "worker/serving/test_tail.py::what_is_new_comes_once_with_a_cursor_and_a_count_of_what_was_left_out",
     ),
-    "worker/http/pending_queries.py: a query over HTTP waits for longer than its deadline": (
+    "worker/serving/pending_queries.py: a query over HTTP waits for longer than its deadline": (
         "timeout=min(most_s, self._timeout_s)",
         "timeout=self._timeout_s",
-        "worker/http/test_search.py::a_query_without_a_reply_at_its_deadline_is_given_up_then_and_counts_as_open_until_a_step_replies",
+        "worker/serving/test_search.py::a_query_without_a_reply_at_its_deadline_is_given_up_then_and_counts_as_open_until_a_step_replies",
     ),
-    "worker/http/pending_queries.py: a query whose deadline has passed makes room at once for another": (
+    "worker/serving/pending_queries.py: a query whose deadline has passed makes room at once for another": (
         "        if most_s < self._timeout_s:\n",
         "        if most_s < self._timeout_s:\n            self._close(pending)\n",
-        "worker/http/test_search.py::a_query_without_a_reply_at_its_deadline_is_given_up_then_and_counts_as_open_until_a_step_replies",
+        "worker/serving/test_search.py::a_query_without_a_reply_at_its_deadline_is_given_up_then_and_counts_as_open_until_a_step_replies",
     ),
-    "worker/http/pending_queries.py: a query whose deadline has passed counts as one that nobody waits for": (
+    "worker/serving/pending_queries.py: a query whose deadline has passed counts as one that nobody waits for": (
         "        if most_s < self._timeout_s:\n",
         "        if most_s < self._timeout_s:\n            pending.leave()\n",
-        "worker/http/test_search.py::a_query_without_a_reply_at_its_deadline_is_given_up_then_and_counts_as_open_until_a_step_replies",
+        "worker/serving/test_search.py::a_query_without_a_reply_at_its_deadline_is_given_up_then_and_counts_as_open_until_a_step_replies",
     ),
     "worker/embedding/model/folder.py: a model without a list of modules is pooled by its first token": (
         'return pooling or "mean"',
@@ -218,75 +218,75 @@ QUERY_MUTATIONS: Changes = {
         "self._clock() >= stop_s",
         "worker/querying/test_answer.py::a_query_that_nobody_waits_for_is_not_searched_for",
     ),
-    "worker/http/pending_queries.py: a client that hangs up makes room at once for another query": (
+    "worker/serving/pending_queries.py: a client that hangs up makes room at once for another query": (
         "            pending.leave()\n",
         "            pending.leave()\n            self._close(pending)\n",
-        "worker/http/test_search.py::a_client_that_hangs_up_disturbs_nobody",
+        "worker/serving/test_search.py::a_client_that_hangs_up_disturbs_nobody",
     ),
     "worker/querying/dense.py: templates that are excluded take places among the nearest": (
         "found = [hit for hit in near if hit.template not in unwanted]",
         "found = near",
         "worker/querying/test_exclusions.py::the_nearest_templates_but_some_are_those_of_brute_force",
     ),
-    "worker/http/page/search.js: an answer that comes late replaces that of a newer question": (
+    "worker/serving/page/search.js: an answer that comes late replaces that of a newer question": (
         "    asked.abort();\n    asked = new AbortController();\n",
         "    asked = new AbortController();\n",
         "page/test_faults.py::an_answer_that_comes_late_never_replaces_that_of_a_newer_question",
     ),
-    "worker/http/page/dom.js: a log line is read as HTML": (
+    "worker/serving/page/dom.js: a log line is read as HTML": (
         "(one instanceof Node ? one : String(one))",
         "(one instanceof Node ? one : document.createRange().createContextualFragment(String(one)))",
         "page/test_hostile.py::hostile_lines_are_text_wherever_they_are_shown",
     ),
-    "worker/http/page/commands.js: a copied command runs what stands behind a quotation mark": (
+    "worker/serving/page/commands.js: a copied command runs what stands behind a quotation mark": (
         "return `'${text.replaceAll(\"'\", \"'\\\\''\")}'`;",
         "return `'${text}'`;",
         "page/test_exclusions.py::copied_commands_leave_out_what_the_page_leaves_out",
     ),
-    "worker/http/page/search_request.js: an export holds the lines that the page's filters leave out": (
+    "worker/serving/page/search_request.js: an export holds the lines that the page's filters leave out": (
         "export function exportBody(state, range) {\n  return { ...questionOf(state), filters: filtersOf(state, range) };",
         "export function exportBody(state, range) {\n  return { ...questionOf(state), filters: timeFilters(range) };",
         "page/test_exclusions.py::not_this_holds_for_counts_export_live_lines_and_other_tabs",
     ),
-    "worker/http/page/histogram.js: the last bar that is marked is not in the time that is asked for": (
+    "worker/serving/page/histogram.js: the last bar that is marked is not in the time that is asked for": (
         "series.since + (marked.to + 1) * series.bucketMs",
         "series.since + marked.to * series.bucketMs",
         "page/test_keys.py::the_brush_works_with_arrow_keys",
     ),
-    "worker/http/page/range.js: the last fifteen minutes are fifteen seconds": (
+    "worker/serving/page/range.js: the last fifteen minutes are fifteen seconds": (
         "m: 60_000,",
         "m: 1_000,",
         "page/test_page_modules.py::times_before_now_are_the_same_window_for_hits_charts_and_export",
     ),
-    "worker/http/page/tail_stream.js: a live line that comes in two pieces is lost": (
+    "worker/serving/page/tail_stream.js: a live line that comes in two pieces is lost": (
         'rest = lines.pop() ?? "";',
         'lines.pop();\n    rest = "";',
         "page/test_page_modules.py::the_events_of_a_stream_are_the_same_in_whatever_pieces_it_comes",
     ),
-    "worker/http/page/tail.js: live lines fill the memory of the browser": (
+    "worker/serving/page/tail.js: live lines fill the memory of the browser": (
         "while (list.childElementCount > MOST_ROWS) {",
         "while (list.childElementCount > 1000 * MOST_ROWS) {",
         "page/test_live.py::more_lines_than_the_page_keeps_are_bounded_and_told",
     ),
-    "worker/http/page/dead_letters.js: all dead letters that are shown are replayed and not the chosen ones": (
+    "worker/serving/page/dead_letters.js: all dead letters that are shown are replayed and not the chosen ones": (
         "const ids = [...selected];",
         "const ids = [...rows.keys()];",
         "page/test_operations.py::chosen_dead_letters_are_replayed_after_a_question_and_the_result_is_told",
     ),
-    "worker/http/request_checks.py: many short headers are no long head": (
+    "worker/serving/request_checks.py: many short headers are no long head": (
         "sum(len(name) + len(content) + _HEADER_BYTES for name, content in headers)",
         "sum(len(content) for _, content in headers)",
-        "worker/http/test_refusals.py::a_head_at_the_limit_is_taken_and_one_byte_more_is_not",
+        "worker/serving/test_refusals.py::a_head_at_the_limit_is_taken_and_one_byte_more_is_not",
     ),
-    "worker/http/guards.py: with a token a head that comes whole has any length": (
+    "worker/serving/guards.py: with a token a head that comes whole has any length": (
         '            check_head(scope["raw_path"], scope["query_string"], scope["headers"])\n            if checks_host:\n',
         '            if checks_host:\n                check_head(scope["raw_path"], scope["query_string"], scope["headers"])\n',
-        "worker/http/test_bounds.py::a_head_that_comes_whole_is_no_longer_than_another",
+        "worker/serving/test_bounds.py::a_head_that_comes_whole_is_no_longer_than_another",
     ),
-    "worker/http/responses.py: an export in UTF-16 is told as a fault of the worker": (
+    "worker/serving/responses.py: an export in UTF-16 is told as a fault of the worker": (
         "except (ValueError, RecursionError) as error:",
         "except (json.JSONDecodeError, RecursionError) as error:",
-        "worker/http/test_refusals.py::an_export_reads_a_query_no_more_leniently_than_a_search",
+        "worker/serving/test_refusals.py::an_export_reads_a_query_no_more_leniently_than_a_search",
     ),
     "worker/querying/export.py: an export asks for a later end than a query may name": (
         "(min(max(one, -MOST_MS), MOST_MS) for one in span)",
@@ -313,14 +313,14 @@ QUERY_MUTATIONS: Changes = {
         "return total",
         "worker/querying/test_counts.py::a_stored_line_of_a_far_time_counts_in_the_nearest_bucket_and_makes_none_wider",
     ),
-    "worker/http/request_checks.py: a head that comes whole has any length": (
+    "worker/serving/request_checks.py: a head that comes whole has any length": (
         "for name, content in headers) > MAX_HEAD_BYTES",
         "for name, content in headers) > 16 * MAX_HEAD_BYTES",
-        "worker/http/test_refusals.py::a_head_at_the_limit_is_taken_and_one_byte_more_is_not",
+        "worker/serving/test_refusals.py::a_head_at_the_limit_is_taken_and_one_byte_more_is_not",
     ),
-    "worker/http/responses.py: an export takes UTF-16 and a BOM": (
+    "worker/serving/responses.py: an export takes UTF-16 and a BOM": (
         'json.loads(value.decode("utf-8"))',
         "json.loads(value)",
-        "worker/http/test_refusals.py::an_export_reads_a_query_no_more_leniently_than_a_search",
+        "worker/serving/test_refusals.py::an_export_reads_a_query_no_more_leniently_than_a_search",
     ),
 }

@@ -3,15 +3,15 @@
 from tests.sabotage.mutation import Changes
 
 SERVICE_MUTATIONS: Changes = {
-    "worker/pipeline.py: blocks are dated by the wall clock, whatever the clock of the index says": (
+    "worker/service/pipeline.py: blocks are dated by the wall clock, whatever the clock of the index says": (
         "date_ms=self._connections.sink.date_ms,",
         "date_ms=_wall_ms,",
-        "worker/test_pipeline.py::blocks_bear_the_date_that_the_sink_gives_them",
+        "worker/service/test_pipeline.py::blocks_bear_the_date_that_the_sink_gives_them",
     ),
-    "worker/observability/lag_history.py: after a clock was set back, the history of lag waits until it is as late again": (
+    "worker/watching/lag_history.py: after a clock was set back, the history of lag waits until it is as late again": (
         "            while points and points[-1][0] - at_ms > _SET_BACK_MS:\n                points.pop()\n",
         "",
-        "worker/observability/test_group_lag.py::a_clock_that_was_set_back_stops_no_history",
+        "worker/watching/test_group_lag.py::a_clock_that_was_set_back_stops_no_history",
     ),
     "Makefile: make goes by the times of a library and its C file": (
         "%.c.so: %.c FORCE",
@@ -68,55 +68,55 @@ SERVICE_MUTATIONS: Changes = {
         "if self._in_a_row > 1_000_000:",
         "worker/runtime/test_limits.py::so_many_faults_in_a_row_are_allowed_and_one_more_is_not",
     ),
-    "worker/shutdown.py: a drain that lost a partition before its last commit was accepted reports success": (
+    "worker/service/shutdown.py: a drain that lost a partition before its last commit was accepted reports success": (
         " or any(poller.given_up for poller in pollers)",
         "",
-        "worker/test_shutdown.py::where_a_partition_was_given_up_it_is_not_called_drained",
+        "worker/service/test_shutdown.py::where_a_partition_was_given_up_it_is_not_called_drained",
     ),
-    "worker/observability/canary.py: a canary is found as soon as any canary is": (
+    "worker/watching/canary.py: a canary is found as soon as any canary is": (
         'any(number in hit["text"] for hit in',
         'any("vectail canary" in hit["text"] for hit in',
-        "worker/observability/test_canary.py::it_asks_until_its_own_line_is_there_and_counts_all_of_that_time",
+        "worker/watching/test_canary.py::it_asks_until_its_own_line_is_there_and_counts_all_of_that_time",
     ),
-    "worker/observability/probe.py: a dependency that fails without words counts as one that answers": (
+    "worker/watching/probe.py: a dependency that fails without words counts as one that answers": (
         'self._error = str(error) or "no reason given"',
         "self._error = str(error)",
-        "worker/observability/test_probe.py::a_fault_without_words_is_a_fault",
+        "worker/watching/test_probe.py::a_fault_without_words_is_a_fault",
     ),
-    "worker/observability/lag_watch.py: a Kafka that refuses to say the lag counts as one that answers": (
+    "worker/watching/lag_watch.py: a Kafka that refuses to say the lag counts as one that answers": (
         "            self.close()\n            raise ProbeFailed(str(error)) from None\n",
         "            self.close()\n            return\n",
-        "worker/observability/test_lag_watch.py::while_kafka_does_not_answer_the_last_look_stays_and_its_age_tells",
+        "worker/watching/test_lag_watch.py::while_kafka_does_not_answer_the_last_look_stays_and_its_age_tells",
     ),
-    "worker/observability/index_counts.py: the index of a worker seems empty while its server is busy": (
+    "worker/watching/index_counts.py: the index of a worker seems empty while its server is busy": (
         "        except (SinkBusy, SinkBroken):\n            return\n",
         "        except (SinkBusy, SinkBroken):\n            self._counts = SinkCounts(0, 0)\n",
-        "worker/observability/test_index_counts.py::an_index_that_does_not_answer_keeps_its_last_count",
+        "worker/watching/test_index_counts.py::an_index_that_does_not_answer_keeps_its_last_count",
     ),
-    "worker/observability/lag_history.py: a look at one group forgets the history of the other": (
+    "worker/watching/lag_history.py: a look at one group forgets the history of the other": (
         "if key[0] == group and key[1] not in partitions]",
         "if key[1] not in partitions]",
-        "worker/observability/test_group_lag.py::the_history_is_bounded_in_order_and_has_what_the_worker_saw_before_somebody_looked",
+        "worker/watching/test_group_lag.py::the_history_is_bounded_in_order_and_has_what_the_worker_saw_before_somebody_looked",
     ),
-    "worker/audit/letters_document.py: a password whose name is written in JSON's numbers is shown with its dead letter": (
+    "worker/inspecting/letters_document.py: a password whose name is written in JSON's numbers is shown with its dead letter": (
         "return _JSON_ESCAPE.sub(lambda found: _character(found[1]), text)",
         "return text",
-        "worker/observability/test_documents.py::dead_letters_are_shown_with_reason_place_and_a_redacted_beginning",
+        "worker/watching/test_documents.py::dead_letters_are_shown_with_reason_place_and_a_redacted_beginning",
     ),
-    "worker/observability/samples.py: the age of the lag is negative, so no alert on it fires": (
+    "worker/service/samples.py: the age of the lag is negative, so no alert on it fires": (
         "Sample(m.LAG_AGE_SECONDS, now_s - lag.read_s)",
         "Sample(m.LAG_AGE_SECONDS, lag.read_s - now_s)",
-        "worker/observability/test_pages.py::the_lag_and_what_is_committed_are_kafkas_own",
+        "worker/service/test_pages.py::the_lag_and_what_is_committed_are_kafkas_own",
     ),
-    "worker/observability/pages.py: /readyz answers 200 whatever is wrong": (
+    "worker/service/pages.py: /readyz answers 200 whatever is wrong": (
         "_JSON, verdict.is_good)",
         "_JSON)",
-        "worker/observability/test_pages.py::a_worker_that_waits_for_its_index_is_alive_and_says_what_it_waits_for",
+        "worker/service/test_pages.py::a_worker_that_waits_for_its_index_is_alive_and_says_what_it_waits_for",
     ),
-    "worker/observability/status_document.py: since when something is away is off, because seconds count as milliseconds": (
+    "worker/service/status_document.py: since when something is away is off, because seconds count as milliseconds": (
         "round(now_ms - 1000 * (now_s - at_s))",
         "round(now_ms - (now_s - at_s))",
-        "worker/observability/test_documents.py::a_dependency_that_is_away_is_named_alike_everywhere_and_since_when",
+        "worker/watching/test_documents.py::a_dependency_that_is_away_is_named_alike_everywhere_and_since_when",
     ),
     "worker/runtime/fair_share.py: a topic that was away has saved up its share": (
         "turn = self._turns[topic] = max(self._turns.get(topic, 0), self._now)",
@@ -176,7 +176,7 @@ SERVICE_MUTATIONS: Changes = {
     "worker/querying/forms.py: a search passes over a BOM": (
         'Query.model_validate_json(value or b"")',
         'Query.model_validate_json((value or b"").removeprefix(b"\\xef\\xbb\\xbf"))',
-        "worker/http/test_refusals.py::an_export_reads_a_query_no_more_leniently_than_a_search",
+        "worker/serving/test_refusals.py::an_export_reads_a_query_no_more_leniently_than_a_search",
     ),
     "worker/__main__.py: Ctrl-C while `run` is imported is a crash": (
         "for number in (signal.SIGTERM, signal.SIGINT):",
@@ -188,15 +188,15 @@ SERVICE_MUTATIONS: Changes = {
         'sys.argv[1:] == ["run"]',
         "worker/cli/test_start.py::a_signal_while_it_still_loads_its_libraries_is_a_drain",
     ),
-    "worker/observability/lag_history.py: after a clock was set back only the last point of the history goes": (
+    "worker/watching/lag_history.py: after a clock was set back only the last point of the history goes": (
         "            while points and points[-1][0] - at_ms > _SET_BACK_MS:",
         "            if points and points[-1][0] - at_ms > _SET_BACK_MS:",
-        "worker/observability/test_group_lag.py::a_clock_that_was_set_back_stops_no_history",
+        "worker/watching/test_group_lag.py::a_clock_that_was_set_back_stops_no_history",
     ),
-    "worker/observability/lag_history.py: a look that ends late takes newer points out of the history": (
+    "worker/watching/lag_history.py: a look that ends late takes newer points out of the history": (
         "points[-1][0] - at_ms > _SET_BACK_MS:",
         "points[-1][0] > at_ms:",
-        "worker/observability/test_group_lag.py::of_points_of_one_moment_the_first_stays_and_an_older_one_changes_nothing",
+        "worker/watching/test_group_lag.py::of_points_of_one_moment_the_first_stays_and_an_older_one_changes_nothing",
     ),
     "worker/asking/requests.py: a query with an unknown part keeps its sender waiting past the deadline": (
         "deadline_ms = _Deadline.model_validate_json(value).deadline_ms",

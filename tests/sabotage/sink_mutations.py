@@ -142,17 +142,17 @@ SINK_MUTATIONS: Changes = {
         "len(left)",
         "sinks/test_lite_left_texts.py::who_only_reads_leaves_what_a_delete_that_was_cut_short_has_left",
     ),
-    "sinks/milvus/sink.py: a local folder is ready for as long as its process lives": (
+    "sinks/milvus/milvus_sink.py: a local folder is ready for as long as its process lives": (
         "        only = 'id == \"\"' if self._lent.local is None",
         "        if self._lent.local is not None:\n            return\n        only = 'id == \"\"' if self._lent.local is None",
         "sinks/test_lite.py::a_folder_whose_process_hangs_does_not_answer_a_ping_until_it_goes_on",
     ),
-    "sinks/milvus/sink.py: a ping may take as long as any read": (
+    "sinks/milvus/milvus_sink.py: a ping may take as long as any read": (
         ", timeout_s=_PING_S)",
         ")",
         "sinks/test_server_faults.py::a_silent_server_does_not_answer_a_ping_however_long_a_read_may_take",
     ),
-    "sinks/milvus/sink.py: a folder that is being written out is not ready": (
+    "sinks/milvus/milvus_sink.py: a folder that is being written out is not ready": (
         "with self._lent.call_at_once() as client:",
         "with self._lent.calls() as client:",
         "sinks/test_lite.py::a_ping_waits_for_no_write_and_for_no_flush",
@@ -172,7 +172,7 @@ SINK_MUTATIONS: Changes = {
         "    if local and not fault.reason:\n",
         "sinks/test_faults.py::a_local_write_that_fails_is_final",
     ),
-    "sinks/reading/filters.py: lines of excluded templates are shown": (
+    "sinks/reading/line_filter.py: lines of excluded templates are shown": (
         "    if only.not_templates:\n",
         "    if False:\n",
         "worker/querying/test_exclusions.py::no_answer_of_any_form_has_what_is_excluded",
@@ -200,7 +200,7 @@ SINK_MUTATIONS: Changes = {
     "sinks/reading/literals.c: an identifier inside a longer one is whole": (
         "? WHOLE : IN_A_WORD;",
         "? WHOLE : WHOLE;",
-        "worker/querying/test_words.py::an_identifier_is_there_only_as_a_whole_in_whatever_letters",
+        "worker/querying/test_query_words.py::an_identifier_is_there_only_as_a_whole_in_whatever_letters",
     ),
     "sinks/milvus/lite_texts.py: the zeros that fill an older folder's column are taken for bytes of it": (
         ".tobytes()[: characters.size // 8 * 7 - int(stored[1])]",

@@ -119,7 +119,7 @@ SOURCE_MUTATIONS: Changes = {
         '        """After a crash: from now on nothing is committed, whatever settles."""\n        self._may_commit = False',
         '        """Forbid nothing."""',
         "consumers/test_poller.py::after_forbid_commits_nothing_is_committed_whatever_settles",
-        "worker/test_service.py::after_a_crash_nothing_more_is_committed",
+        "worker/service/test_service.py::after_a_crash_nothing_more_is_committed",
     ),
     "consumers/poller.py: a refused commit counts as accepted": (
         'self._say(f"commit of {partition.topic}/{partition.partition} was refused ({reason}); trying again")',

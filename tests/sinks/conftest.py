@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sinks.milvus.sink import MilvusSettings, MilvusSink
+from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink
 from tests.sinks.settings import strong_sink
 from tests.sinks.stub_server import StubServer
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from sinks.block import BlockId
-from sinks.milvus.client import Client
 from sinks.milvus.fields import Layout
 from sinks.milvus.lite import LocalMilvus
 from sinks.milvus.lite_blocks import LiteBlocks, columns_layout, heads_layout, words_layout
+from sinks.milvus.milvus_client import Client
 from sinks.milvus.packing import ColumnValues
 from sinks.sink import BlockFilter
 

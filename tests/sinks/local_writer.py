@@ -10,7 +10,7 @@ import resource
 import sys
 
 from sinks.block import Block
-from sinks.milvus.sink import MilvusSettings, MilvusSink
+from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink
 from sinks.sink import SinkBroken
 from tests.world import SPACE, block, line, template
 

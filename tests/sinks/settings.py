@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from sinks.milvus.settings import MilvusSettings, VectorSpace
-from sinks.milvus.sink import MilvusSink
+from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
+from sinks.milvus.milvus_sink import MilvusSink
 from tests.world import SPACE
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sinks.milvus.access import tls_options, token
-from sinks.milvus.settings import MilvusSettings
+from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.sink import SinkBusy, SinkMismatch
 from tests.sinks.settings import strong_sink, with_settings
 from tests.sinks.stub_server import StubServer

@@ -7,7 +7,7 @@ import pytest
 
 from sinks.milvus.backend import Backend, backend, build_params, choose, has_bm25, search_params
 from sinks.milvus.fields import CollectionFound, FieldFound
-from sinks.milvus.settings import MilvusSettings
+from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.sink import SinkMismatch
 from tests.sinks.settings import strong_sink, with_settings
 

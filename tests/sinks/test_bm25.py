@@ -6,8 +6,8 @@ from typing import Literal
 import pytest
 
 from sinks.milvus.fields import Layout, templates_layout
-from sinks.milvus.settings import MilvusSettings
-from sinks.milvus.sink import MilvusSink
+from sinks.milvus.milvus_settings import MilvusSettings
+from sinks.milvus.milvus_sink import MilvusSink
 from sinks.sink import SinkMismatch
 from tests.sinks.settings import strong_sink, with_settings
 from tests.sinks.test_collections import prepare

@@ -8,7 +8,6 @@ import pytest
 from pydantic import SecretStr
 
 from sinks.milvus.backend import backend
-from sinks.milvus.client import Client, type_name
 from sinks.milvus.collections import check_collection, check_name, check_owner, check_space, properties
 from sinks.milvus.fields import (
     LAYOUT_PROPERTY,
@@ -23,8 +22,9 @@ from sinks.milvus.fields import (
     templates_name,
 )
 from sinks.milvus.lite import LocalMilvus
-from sinks.milvus.settings import VectorSpace
-from sinks.milvus.sink import MilvusSettings, MilvusSink
+from sinks.milvus.milvus_client import Client, type_name
+from sinks.milvus.milvus_settings import VectorSpace
+from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink
 from sinks.sink import SinkBusy, SinkMismatch
 from tests.sinks.settings import strong_sink
 from tests.sinks.stub_server import StubServer

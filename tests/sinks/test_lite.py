@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sinks.milvus.lite import LocalMilvus, local_folder
-from sinks.milvus.sink import MilvusSettings, MilvusSink
+from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink
 from sinks.sink import BlockFilter, SinkBroken, SinkBusy, SinkMismatch
 from tests.sinks.conftest import ROOT, StartWriter
 from tests.sinks.lite_folder import Opened

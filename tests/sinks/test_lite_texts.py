@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from sinks.codec import BlockDamaged, decode_fields, decode_texts
 from sinks.milvus.lite_texts import frame_of_text, stored_text
-from sinks.milvus.settings import MilvusSettings, VectorSpace
-from sinks.reading.filters import LineFilter
+from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
+from sinks.reading.line_filter import LineFilter
 from sinks.reading.reader import BlockReader
 from tests.sinks.settings import strong_sink
 from tests.world import block, line

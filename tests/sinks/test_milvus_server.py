@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from sinks.milvus.fields import TTL_PROPERTY, templates_name
-from sinks.milvus.settings import VectorSpace
-from sinks.milvus.sink import MilvusSettings, MilvusSink
+from sinks.milvus.milvus_settings import VectorSpace
+from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink
 from sinks.sink import BlockFilter, SinkBroken, SinkBusy
 from tests.services.milvus import MilvusServer, connected, drop
 from tests.sinks.settings import strong_sink

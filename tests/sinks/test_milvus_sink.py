@@ -8,8 +8,8 @@ import pytest
 
 from sinks.block import Block
 from sinks.milvus.index_time import Clocks
-from sinks.milvus.settings import MilvusSettings
-from sinks.milvus.sink import MilvusSink
+from sinks.milvus.milvus_settings import MilvusSettings
+from sinks.milvus.milvus_sink import MilvusSink
 from sinks.sink import BlockFilter, SinkBusy
 from tests.world import SPACE, block, line, nearest, template, unit
 

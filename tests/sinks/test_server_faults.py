@@ -7,8 +7,8 @@ import pytest
 
 from sinks.block import Block
 from sinks.milvus.fields import blocks_layout
-from sinks.milvus.sink import MilvusSettings, MilvusSink
-from sinks.milvus.templates import TEXTS_AT_ONCE
+from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink
+from sinks.milvus.template_rows import TEXTS_AT_ONCE
 from sinks.milvus.writing import block_columns
 from sinks.row import template_id
 from sinks.sink import BlockFilter, SinkBusy, SinkMismatch, SinkRejected

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sinks.milvus.client import Client
 from sinks.milvus.faults import MilvusFault
 from sinks.milvus.fields import CollectionFound, Layout, templates_layout
 from sinks.milvus.lite import LocalMilvus
-from sinks.milvus.settings import VectorSpace
-from sinks.milvus.sink import MilvusSettings, MilvusSink
+from sinks.milvus.milvus_client import Client
+from sinks.milvus.milvus_settings import VectorSpace
+from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink
 from sinks.row import template_id
 from sinks.sink import SinkMismatch
 from tests.sinks.settings import strong_sink, with_settings

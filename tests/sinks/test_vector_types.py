@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sinks.milvus.fields import templates_name
-from sinks.milvus.settings import MilvusSettings
+from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.row import template_id
 from sinks.sink import BlockFilter, SinkMismatch
 from tests.services.milvus import MilvusServer, connected, drop

@@ -31,8 +31,8 @@ from tests.worker.letters import Letters as Letters  # noqa: PLC0414 - tests tak
 from worker.asking.requests import CORRELATION_HEADER, REPLY_TOPIC_HEADER
 from worker.embedding.batcher import Batcher
 from worker.embedding.cache.index_level import IndexLevel
-from worker.embedding.cache.levels import Levels
 from worker.embedding.cache.memory import MemoryCache
+from worker.embedding.cache.vector_levels import Levels
 from worker.embedding.embedder import Embedder, EncodedText
 from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.model.errors import ModelError

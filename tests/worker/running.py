@@ -31,7 +31,7 @@ from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
 from worker.runtime.listening import Listening
 from worker.runtime.stage import Crash, Stage
-from worker.service import Service
+from worker.service.service import Service
 from worker.settings.service_tables import LimitTable
 from worker.settings.settings import Settings
 from worker.settings.tables import IndexTable, KafkaTable

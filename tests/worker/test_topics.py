@@ -2,11 +2,11 @@
 
 from producers.kafka import KafkaProducer
 from tests.worker.running import WAIT_S, World, wait_until
-from worker.observability import metrics
-from worker.observability.samples import samples
 from worker.runtime.process import DRAINED
+from worker.service.samples import samples
 from worker.settings.settings import Settings
 from worker.settings.topic_tables import TopicTable
+from worker.watching import metrics
 
 SOON = {"topic_refresh_s": 0.2}
 

@@ -1,5 +1,6 @@
-"""What answers to questions hold, as they go out in JSON. The types are also the schemas of `/openapi.json` (`worker.http.json_schemas`).
+"""What answers to questions hold, as they go out in JSON.
 
+The types are also the schemas of `/openapi.json` (`worker.serving.json_schemas`).
 An answer is a plain dict, built once and written: a `TypedDict` costs nothing when it is built. A program
 that reads answers must not mind further keys.
 """

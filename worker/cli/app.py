@@ -85,7 +85,7 @@ def demo_verb(
     start = begin_demo(files or (), shared.config, engine_flags(engine), screen, serve=serve)
 
     from worker.cli.demo import DemoOptions, demo  # takes seconds to import
-    from worker.cli.question import checked_text
+    from worker.cli.question_options import checked_text
 
     queries = tuple(map(checked_text, query or ()))
     stop = Event()
@@ -116,7 +116,7 @@ def run_verb(
     Exit codes: 0 drained; 1 crashed or a limit was reached; 2 something must be changed first (settings, model, index); 3 the drain
     deadline passed.
     """
-    from worker.cli.offsets import read_target
+    from worker.cli.offsets_verb import read_target
     from worker.cli.run import move_log_group, run_worker
     from worker.cli.workers import read_worker_index, run_workers, worker_share
     from worker.runtime.logs import configure_logs
@@ -153,7 +153,7 @@ def feed_verb(
     One record per line, for `vectail run` or `vectail demo --serve` to index. Waits while Kafka is unreachable. Ctrl-C stops reading
     and waits until Kafka has acknowledged what was sent.
     """
-    from worker.cli.feed import FeedOptions, feed_files
+    from worker.cli.feed_verb import FeedOptions, feed_files
 
     stop = Event()
     stop_on_signals(stop.set)
@@ -180,8 +180,8 @@ def estimate_verb(
 
     Files with no more lines than the sample are read whole and counted; of standard input, the first lines are read.
     """
-    from worker.cli.estimate import EstimateOptions, estimate_files, parse_rate
     from worker.cli.estimate_screen import shown_estimate
+    from worker.cli.estimate_verb import EstimateOptions, estimate_files, parse_rate
 
     options = EstimateOptions(files=tuple(files), sample_lines=sample, rate=parse_rate(rate), topic=topic)
     shared.print(estimate_files(shared.settings(), options), shown_estimate)

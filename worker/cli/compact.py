@@ -12,15 +12,15 @@ from typing import Any
 from sinks.block import BlockPlace
 from sinks.milvus.lite import names_server
 from sinks.sink import BlockFilter, Sink
-from worker.audit.busy_retry import BusyRetry
-from worker.cli.offsets import open_positions
+from worker.cli.offsets_verb import open_positions
 from worker.cli.opened_index import failures_in_one_line, opened_index
 from worker.cli.screen import Screen
-from worker.groups.offsets import check_inactive
 from worker.indexing.compaction import Compactor
+from worker.inspecting.busy_retry import BusyRetry
 from worker.runtime.logs import configure_logs
 from worker.runtime.wording import counted
 from worker.settings.settings import Settings
+from worker.watching.group_offsets import check_inactive
 
 
 @dataclass(slots=True)

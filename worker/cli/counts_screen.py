@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from sinks.reading.tally import FIELD
+from sinks.reading.count_tally import FIELD
 from worker.cli.screen import Screen, shown_text, shown_times
-from worker.cli.tables import NONE, Column, StyledText
+from worker.cli.screen_tables import NONE, Column, StyledText
 from worker.runtime.logs import printable
 
 Count = Mapping[str, Any]

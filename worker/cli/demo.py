@@ -23,14 +23,14 @@ from worker.cli.demo_start import DemoStart, begin_demo, choose_engine, engine_f
 from worker.cli.exits import user_error
 from worker.cli.options import Flags, worker_settings_or_fail
 from worker.cli.query_client import QueryClient
-from worker.cli.question import checked
+from worker.cli.question_options import checked
 from worker.cli.run import BackgroundService, load_or_fail, open_service
 from worker.cli.screen import Screen
-from worker.cli.search import ask
 from worker.cli.search_screen import show_demo
+from worker.cli.search_verb import ask
 from worker.embedding.loaded import LoadedModel, chosen_engine
 from worker.runtime.logs import RateLimitedLog, configure_logs
-from worker.service import Service
+from worker.service.service import Service
 from worker.settings.settings import Settings
 
 SYNTHETIC_LINES = 20_000

@@ -7,14 +7,14 @@ from typing import Final
 
 from producers.dead_letters import DeadLetter
 from producers.feed import FeedProgress, FeedWindow, feed
+from producers.file_lines import FileUnreadable, TooLarge, read_lists
 from producers.kafka import KafkaProducer
-from producers.lines import FileUnreadable, TooLarge, read_lists
 from producers.log_feed import synthetic_lines
 from worker.cli.exits import failure, user_error
 from worker.cli.run import BackgroundService
 from worker.cli.screen import Figures, Screen
 from worker.runtime.stage import Stage
-from worker.service import Service
+from worker.service.service import Service
 from worker.settings.settings import Settings
 
 TOPIC: Final = "logs"

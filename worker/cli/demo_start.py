@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from producers.lines import STDIN, FileUnreadable, check_files
+from producers.file_lines import STDIN, FileUnreadable, check_files
 from worker.cli.exits import user_error
 from worker.cli.options import Flags, worker_settings_or_fail
 from worker.cli.screen import Screen

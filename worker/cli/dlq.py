@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any
 
-from consumers.groupless.reader import GrouplessReader, RangeUnreadable
-from consumers.kafka.settings import SourceMisconfigured
+from consumers.groupless.groupless_reader import GrouplessReader, RangeUnreadable
+from consumers.kafka.source_settings import SourceMisconfigured
 from consumers.source import KafkaRefused
-from worker.audit.letter_filter import LetterFilter, LetterSelector, parse_selector
-from worker.audit.stored_dead_letters import DeadLetters, StoredDeadLetter
 from worker.cli.exits import CommandFailed, failure, user_error
+from worker.inspecting.letter_filter import LetterFilter, LetterSelector, parse_selector
+from worker.inspecting.stored_dead_letters import DeadLetters, StoredDeadLetter
 from worker.settings.tables import KafkaTable
 
 

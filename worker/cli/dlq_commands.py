@@ -10,7 +10,7 @@ from worker.cli.options import TYPER_SETTINGS, Shared, takes_shared
 from worker.runtime.wording import counted
 
 if TYPE_CHECKING:
-    from worker.audit.letter_filter import LetterFilter
+    from worker.inspecting.letter_filter import LetterFilter
 
 dlq_app = typer.Typer(help="Show dead letters: records that could not be indexed. Replay them.", **TYPER_SETTINGS)
 
@@ -110,9 +110,9 @@ def dlq_replay_verb(
 def _letter_filter(which: tuple[str, ...], reason: str | None, since: str, topic: str | None, patience_s: float) -> "LetterFilter":
     from time import time
 
-    from worker.audit.letter_filter import LetterFilter
     from worker.cli.dlq import read_selector
     from worker.cli.filter_options import begin_ms
+    from worker.inspecting.letter_filter import LetterFilter
 
     begin = begin_ms(since, now_ms=round(time() * 1000))
     return LetterFilter(selectors=tuple(map(read_selector, which)), reason=reason, topic=topic, since_ms=begin, patience_s=patience_s)

@@ -10,15 +10,15 @@ from contextlib import ExitStack
 from functools import cache
 from typing import Any
 
-from worker.audit.letter_filter import LetterFilter
-from worker.audit.letter_replay import open_replayer
-from worker.audit.replay import Replayed
-from worker.audit.stored_dead_letters import StoredDeadLetter
 from worker.cli.dlq import letter_document, no_such_letter, open_reader
 from worker.cli.opened_index import failures_in_one_line, opened_index
 from worker.cli.output import is_confirmed
 from worker.cli.screen import Figures, Screen
 from worker.embedding.loaded import load_model
+from worker.inspecting.letter_filter import LetterFilter
+from worker.inspecting.letter_replay import open_replayer
+from worker.inspecting.replay import Replayed
+from worker.inspecting.stored_dead_letters import StoredDeadLetter
 from worker.runtime.logs import configure_logs
 from worker.runtime.wording import counted
 from worker.settings.settings import Settings

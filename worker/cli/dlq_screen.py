@@ -6,9 +6,9 @@ Text from records is escaped, so no control character of theirs reaches the term
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from worker.audit.stored_dead_letters import StoredDeadLetter
 from worker.cli.screen import Screen, shown_text, shown_times
-from worker.cli.tables import Column, facts
+from worker.cli.screen_tables import Column, facts
+from worker.inspecting.stored_dead_letters import StoredDeadLetter
 from worker.runtime.logs import printable
 from worker.runtime.wording import counted
 

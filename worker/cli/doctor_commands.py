@@ -1,4 +1,4 @@
-"""`vectail doctor`: options and help; the work is in `worker.audit.doctor`."""
+"""`vectail doctor`: options and help; the work is in `worker.inspecting.doctor`."""
 
 from typing import Annotated
 
@@ -25,9 +25,9 @@ def doctor_verb(
 
     Exit codes: 0 no problem, perhaps warnings; 1 a problem was found; 2 the settings must be changed first.
     """
-    from worker.audit.doctor import examine
-    from worker.audit.doctor_looks import looks_of_tool
     from worker.cli.doctor_screen import show_report
+    from worker.inspecting.doctor import examine
+    from worker.inspecting.doctor_looks import looks_of_tool
     from worker.runtime.logs import configure_logs
 
     settings = shared.settings()

@@ -3,8 +3,8 @@
 from itertools import groupby
 from typing import Final
 
-from worker.audit.doctor import Finding, Report, State
 from worker.cli.screen import Screen
+from worker.inspecting.doctor import Finding, Report, State
 from worker.runtime.logs import printable
 from worker.runtime.wording import counted
 

@@ -1,12 +1,12 @@
 """What a person sees of `vectail estimate`: a table of both modes and a conclusion; a gigabyte's costs, the fleet for a rate, other fleets.
 
-Pure: takes the facts of `worker.cli.estimate`, returns text of at most 80 columns.
+Pure: takes the facts of `worker.cli.estimate_verb`, returns text of at most 80 columns.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from worker.cli.tables import Column, plain, table
+from worker.cli.screen_tables import Column, plain, table
 from worker.runtime.wording import counted
 
 _THOUSAND = 1_000

@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from consumers.text.mask import MASKS
 from consumers.text.mask_patterns import VERSION_2_MASKS
-from producers.lines import FileUnreadable, check_files
+from producers.file_lines import FileUnreadable, check_files
 from worker.cli.exits import user_error
 from worker.cli.options import settings_or_fail
-from worker.estimate.mask_difference import MaskDifference, Regrouping
+from worker.estimate.line_sampling import Sample
 from worker.estimate.sample_texts import SampleTexts, mask_table
-from worker.estimate.sampling import Sample
+from worker.masks.mask_difference import MaskDifference, Regrouping
 from worker.runtime.logs import configure_logs
 from worker.settings.masks_version import masks_version
 from worker.settings.settings import Settings

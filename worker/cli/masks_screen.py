@@ -5,8 +5,8 @@ from typing import Any
 
 from worker.cli.estimate_screen import shown_share
 from worker.cli.screen import Screen
-from worker.cli.tables import Column, StyledText
-from worker.estimate.word_places import common_start
+from worker.cli.screen_tables import Column, StyledText
+from worker.masks.word_places import common_start
 from worker.runtime.logs import printable
 from worker.runtime.wording import counted, cut
 

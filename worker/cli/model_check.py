@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from producers.lines import FileUnreadable, TooLarge, check_files, read_files
+from producers.file_lines import FileUnreadable, TooLarge, check_files, read_files
 from worker.cli.exits import user_error
 from worker.embedding.loaded import load_model, model_of
 from worker.embedding.model.errors import ModelError

@@ -22,7 +22,7 @@ def offsets_show_verb(*, queries: QueriesOption = False, shared: Shared) -> None
 
     Its committed offset, the partition's first and end offset, the lag between them, and the members of the group.
     """
-    from worker.cli.offsets import show_offsets
+    from worker.cli.offsets_verb import show_offsets
 
     shared.show(show_offsets(shared.settings(), shared.screen(), queries=queries))
 
@@ -44,7 +44,7 @@ def offsets_reset_verb(
     are in the index already are skipped; they do not appear twice. An offset inside a stored event of several records becomes that
     of the event's first record.
     """
-    from worker.cli.offsets import ResetOptions, read_target, reset_offsets
+    from worker.cli.offsets_verb import ResetOptions, read_target, reset_offsets
 
     target = read_target(to, option="--to")
     options = ResetOptions(target=target, topic=topic, partition=partition, yes=yes, may_ask=not shared.as_json)
@@ -68,7 +68,7 @@ def lag_verb(
     In records and in seconds (the age of the oldest uncommitted record), how fast it commits, measured between two looks, and how
     long until the lag is zero. Needs no worker.
     """
-    from worker.cli.lag import LagOptions, show_lag
+    from worker.cli.lag_verb import LagOptions, show_lag
 
     stop = Event()
     stop_on_signals(stop.set)

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from worker.cli.screen import Screen
-from worker.cli.tables import NONE, Column, StyledText, cell, table
-from worker.groups.kafka import GroupState
-from worker.groups.offsets import GroupPosition, Move, place_of
+from worker.cli.screen_tables import NONE, Column, StyledText, cell, table
 from worker.runtime.wording import counted
+from worker.watching.group_offsets import GroupPosition, Move, place_of
+from worker.watching.group_positions import GroupState
 
 _UNITS_S = (("d", 86_400.0), ("h", 3_600.0), ("m", 60.0))
 

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from consumers.groupless.reader import RangeUnreadable
-from consumers.kafka.settings import SourceMisconfigured
+from consumers.groupless.groupless_reader import RangeUnreadable
+from consumers.kafka.source_settings import SourceMisconfigured
 from consumers.registry import RegistryAway, RegistryMisconfigured
 from consumers.source import KafkaRefused
 from producers.kafka import ProducerMisconfigured
 from sinks.sink import Sink, SinkBroken, SinkBusy, SinkMismatch, SinkRejected
-from worker.audit.busy_retry import BusyRetry
-from worker.audit.dead_letter_writer import DeadLetterUndelivered
-from worker.audit.replay_marks import ReplayMarkUndelivered
 from worker.cli.exits import failure, user_error
 from worker.cli.screen import Screen
 from worker.connections import open_sink
 from worker.embedding.guarded_engine import EngineFailed
 from worker.embedding.model.errors import ModelError
+from worker.inspecting.busy_retry import BusyRetry
+from worker.inspecting.dead_letter_writer import DeadLetterUndelivered
+from worker.inspecting.replay_marks import ReplayMarkUndelivered
 from worker.settings.settings import Settings
 
 

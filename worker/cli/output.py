@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import typer
 
-from worker.cli import tables
+from worker.cli import screen_tables as tables
 from worker.runtime.logs import printable_lines
 
 

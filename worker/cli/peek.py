@@ -12,15 +12,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.from_line import LineHeaders
 from consumers.decode.rules import Format
-from consumers.decode.tally import DecodeTally
-from consumers.groupless.reader import GrouplessReader, RangeUnreadable, TopicUnknown
-from consumers.kafka.settings import SourceMisconfigured
+from consumers.groupless.groupless_reader import GrouplessReader, RangeUnreadable, TopicUnknown
+from consumers.kafka.source_settings import SourceMisconfigured
 from consumers.record import Partition, Record
 from consumers.registry import RegistryAway, RegistryMisconfigured
-from producers.lines import STDIN, FileUnreadable, TooLarge, check_files, read_files
-from worker.audit.peeked import Peek
+from producers.file_lines import STDIN, FileUnreadable, TooLarge, check_files, read_files
 from worker.cli.exits import failure, user_error
 from worker.connections import open_registry
 from worker.embedding.loaded import model_of
@@ -28,6 +27,7 @@ from worker.embedding.model.errors import ModelError
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.schema_fetch import SchemaFetch
 from worker.indexing.topic_readers import new_topic_readers
+from worker.inspecting.peeked import Peek
 from worker.runtime.logs import configure_logs
 from worker.settings.masks_version import topic_masks_version
 from worker.settings.settings import Settings

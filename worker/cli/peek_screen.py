@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import Any
 
 from worker.cli.screen import Screen, shown_text
-from worker.cli.tables import StyledText
+from worker.cli.screen_tables import StyledText
 from worker.runtime.logs import printable
 from worker.runtime.wording import counted, cut
 

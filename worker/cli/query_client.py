@@ -11,8 +11,8 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from consumers.groupless.reader import RangeUnreadable, TopicUnknown
-from consumers.groupless.replies import ReplyReader
+from consumers.groupless.groupless_reader import RangeUnreadable, TopicUnknown
+from consumers.groupless.reply_reader import ReplyReader
 from producers.kafka import KafkaProducer, ProducerBroken, QueueFull
 from worker.asking.requests import CORRELATION_HEADER, REPLY_TOPIC_HEADER
 from worker.settings.tables import KafkaTable

@@ -7,12 +7,10 @@ from consumers.source import KafkaRefused, SourceAway, SourceExpired, SourceFata
 from producers.kafka import ProducerMisconfigured
 from sinks.sink import SinkMismatch
 from worker.cli.exits import CommandFailed, exit_early_on, stop_on_signals, user_error
-from worker.cli.offsets import plan_reset
+from worker.cli.offsets_verb import plan_reset
 from worker.connections import open_connections
 from worker.embedding.loaded import LoadedModel, load_model
 from worker.embedding.model.errors import ModelError
-from worker.groups.kafka import KafkaPositions
-from worker.groups.offsets import Target
 from worker.runtime.dead_letter_topic import warn_of_expiry
 from worker.runtime.kafka_admin import BrokerAway, KafkaAdmin
 from worker.runtime.listening import HttpRefused, Listening, listen
@@ -20,9 +18,11 @@ from worker.runtime.logs import configure_logs, inform, rate_limited_log, report
 from worker.runtime.process import CRASHED, DRAIN_TIMEOUT, DRAINED, USER_ERROR
 from worker.runtime.stage import Stage
 from worker.runtime.tracing import TracingMissing
-from worker.service import Service
+from worker.service.service import Service
 from worker.settings.settings import Settings, SettingsError
 from worker.settings.tables import KafkaTable
+from worker.watching.group_offsets import Target
+from worker.watching.group_positions import KafkaPositions
 
 _RETRY_S = 1.0
 _TOPIC_ANSWER_S = 30.0

@@ -18,8 +18,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from worker.cli import tables
-from worker.cli.tables import Cell, Column, Row, StyledText, shown
+from worker.cli import screen_tables as tables
+from worker.cli.screen_tables import Cell, Column, Row, StyledText, shown
 from worker.runtime.logs import printable, printable_lines
 
 _PLAIN_EVERY_S = 5.0

@@ -68,9 +68,9 @@ def search_verb(
     family: templates that differ in little more than names and numbers. --around asks no question: it shows the lines before and after a
     hit, as `grep -C` does. --template or --family without TEXT shows the newest lines.
     """
-    from worker.cli.question import around_of, checked, checked_text
-    from worker.cli.search import ask_once
+    from worker.cli.question_options import around_of, checked, checked_text
     from worker.cli.search_screen import show_answer
+    from worker.cli.search_verb import ask_once
 
     words = checked_text(" ".join(text)) if text else None
     limits = {"k": k, "per_template": per_template, "per_family": per_family, "expand": expand}
@@ -108,10 +108,10 @@ def templates_verb(
             raise user_error("--suggest reads a file or a topic, not the index: leave out --like, --expand, --direct and the filters")
         _print_suggestions(shared, suggest, top=k)
         return
-    from worker.cli.question import checked, checked_text
-    from worker.cli.search import ask_once
+    from worker.cli.question_options import checked, checked_text
     from worker.cli.search_screen import show_templates
-    from worker.cli.templates import read_directly
+    from worker.cli.search_verb import ask_once
+    from worker.cli.templates_verb import read_directly
 
     text = None if like is None else checked_text(like)
     request = checked(text=text, mode=text and "dense", as_="templates", k=k, expand=expand, filters=filters)
@@ -150,8 +150,8 @@ def counts_verb(
     worker, over Kafka. Counts are exact, or the answer says that it is incomplete.
     """
     from worker.cli.counts_screen import show_counts
-    from worker.cli.question import checked, checked_text
-    from worker.cli.search import ask_once
+    from worker.cli.question_options import checked, checked_text
+    from worker.cli.search_verb import ask_once
 
     words = checked_text(" ".join(text)) if text else None
     groups = [as_text(one) for one in by or ()]

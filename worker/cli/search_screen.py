@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from consumers.decode.kept_fields import WELL_KNOWN
 from worker.asking.places import RecordPlace
-from worker.cli.question import advice_of
+from worker.cli.question_options import advice_of
 from worker.cli.screen import Screen, TableColumn, shown_text, shown_times
-from worker.cli.tables import StyledText
-from worker.querying.words import terms_of, words_of
+from worker.cli.screen_tables import StyledText
+from worker.querying.query_words import terms_of, words_of
 from worker.runtime.logs import printable
 from worker.runtime.wording import counted
 

@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from consumers.columns import Column, concat
-from consumers.groupless.reader import GrouplessReader, RangeUnreadable, TopicUnknown
-from consumers.kafka.settings import SourceMisconfigured
+from consumers.groupless.groupless_reader import GrouplessReader, RangeUnreadable, TopicUnknown
+from consumers.kafka.source_settings import SourceMisconfigured
 from consumers.registry import RegistryAway, RegistryMisconfigured
 from consumers.text.mask import MASKS, Mask, Masker
-from producers.lines import STDIN, FileUnreadable, check_files
+from producers.file_lines import STDIN, FileUnreadable, check_files
 from worker.cli.exits import failure, user_error
 from worker.connections import open_registry
-from worker.estimate import mask_suggestions
-from worker.estimate.mask_suggestions import Suggestion
+from worker.estimate.line_sampling import Sample
 from worker.estimate.newest_records import newest_records
 from worker.estimate.sample_texts import SampleTexts, mask_table
-from worker.estimate.sampling import Sample
 from worker.indexing.schema_fetch import SchemaFetch
+from worker.masks import mask_suggestions
+from worker.masks.mask_suggestions import Suggestion
 from worker.runtime.logs import configure_logs
 from worker.settings.masks_version import masks_version
 from worker.settings.settings import Settings

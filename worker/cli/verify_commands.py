@@ -49,9 +49,9 @@ def verify_verb(
     """
     from time import time
 
-    from worker.cli.offsets import read_target
-    from worker.cli.verify import VerifyOptions, verify_topics
+    from worker.cli.offsets_verb import read_target
     from worker.cli.verify_screen import show_verified
+    from worker.cli.verify_verb import VerifyOptions, verify_topics
 
     if vectors:
         if topic or begin != "earliest" or to is not None:

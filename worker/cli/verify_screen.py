@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from worker.audit.compare import FINDING_KINDS
 from worker.cli.estimate_screen import shown_share
 from worker.cli.screen import Screen, shown_text
+from worker.inspecting.window_comparer import FINDING_KINDS
 from worker.runtime.wording import counted
 
 SHOWN = 10

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
-from worker.audit.embedder import TemplateEmbedder
-from worker.audit.vectors import VectorAuditor
 from worker.cli.opened_index import failures_in_one_line, opened_index
 from worker.cli.screen import Screen, shown_text
 from worker.embedding.loaded import load_model
+from worker.inspecting.template_embedder import TemplateEmbedder
+from worker.inspecting.vector_audit import VectorAuditor
 from worker.runtime.logs import configure_logs
 from worker.runtime.wording import counted
 from worker.settings.settings import Settings

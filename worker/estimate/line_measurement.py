@@ -14,7 +14,7 @@ from consumers.decode.decoder import Decoder
 from consumers.text.chunk import Chunker
 from consumers.text.redact import Redactor
 from sinks.build import build
-from worker.estimate.sampling import Line
+from worker.estimate.line_sampling import Line
 from worker.indexing.pieces import lines_of_pieces, split_entries
 
 BATCH_LINES = 8_000

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from consumers.groupless.reader import GrouplessReader
+from consumers.groupless.groupless_reader import GrouplessReader
 from consumers.record import Record
 
 

@@ -21,7 +21,7 @@ from consumers.text.redact import Redactor
 from worker.embedding.model.vectors import TokenIds
 from worker.embedding.tokenizer import Encoded
 from worker.estimate.block_tally import BlockTally
-from worker.estimate.sampling import LineStretch
+from worker.estimate.line_sampling import LineStretch
 from worker.indexing.pieces import lines_of_pieces, split_entries
 
 _MOST_KEPT_TOKENS = 1 << 18

@@ -21,7 +21,7 @@ from consumers.rejection import Rejection
 from sinks.block import Lines
 from sinks.lines import take_lines
 from sinks.row import TemplateId, Vector
-from worker.embedding.cache.levels import Source
+from worker.embedding.cache.vector_levels import Source
 
 
 class LineBatch(NamedTuple):

@@ -10,7 +10,7 @@ from functools import partial
 
 from consumers.rejection import Rejection
 from sinks.row import TemplateId
-from worker.embedding.cache.levels import Levels
+from worker.embedding.cache.vector_levels import Levels
 from worker.embedding.embedder import Embedded, EmbeddingLate, EncodedText, Submit
 from worker.embedding.model.space import Digester
 from worker.embedding.model.vectors import EmbeddingFailed

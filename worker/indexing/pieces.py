@@ -1,6 +1,6 @@
 """Splits log entries into pieces as configured: the only place that decides which lines are stored of an entry.
 
-Prepare builds the index with it, `vectail estimate` predicts an index, and `worker.audit` computes the lines that a record must have.
+Prepare builds the index with it, `vectail estimate` predicts an index, and `worker.inspecting` computes the lines that a record must have.
 Redaction happens here, before anything is chunked, embedded or stored. All of it works on columns, without an object for each line.
 """
 
@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consumers.columns import Coded, Column, as_texts, coded, coded_texts, present, replace_rows, string_column, take
+from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.decoder import Decoder
 from consumers.decode.entries import Entries
 from consumers.decode.registry_schemas import Schemas
-from consumers.decode.tally import DecodeTally
 from consumers.text.chunk import Chunker, Cut
 from consumers.text.redact import Redactor
 from sinks import block

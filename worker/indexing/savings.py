@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from worker.embedding.cache.levels import SOURCES, Source
+from worker.embedding.cache.vector_levels import SOURCES, Source
 from worker.indexing.hyperloglog import HyperLogLog
 
 

@@ -1,6 +1,6 @@
 """The schemas of a list of values, fetched at once.
 
-Tools that decode records (`worker.audit`) fetch what a list needs before they decode it, and end if the registry does not answer. The
+Tools that decode records (`worker.inspecting`) fetch what a list needs before they decode it, and end if the registry does not answer. The
 worker's prepare waits instead (`worker.indexing.schema_wait`).
 """
 

@@ -1,7 +1,7 @@
 """How the records of each topic become lines: its decoder, its masks, what it joins, drops and samples.
 
-The first `[[topic]]` table that is about a topic holds for it. Prepare builds the index with it, `worker.audit` computes with it the lines
-that records must have. Topics with the same table and the same rules share a reader, and so their records are worked together.
+The first `[[topic]]` table that is about a topic holds for it. Prepare builds the index with it, `worker.inspecting` computes with it the
+lines that records must have. Topics with the same table and the same rules share a reader, and so their records are worked together.
 """
 
 from collections import Counter
@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consumers.columns import string_column
+from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.decoder import Decoder
 from consumers.decode.entries import Entries
 from consumers.decode.registry_schemas import Schemas
-from consumers.decode.tally import DecodeTally
 from consumers.text.chunk import Chunker
 from consumers.text.regex import find_matching
 from worker.embedding.model.prepared import PreparedModel

@@ -19,15 +19,15 @@ from sinks.sink import Sink, SinkBusy, TemplateHit
 from worker.asking.question import Query
 from worker.asking.refusals import QueryReply, error_reply
 from worker.asking.requests import Requester, is_late
+from worker.querying.answer_documents import bounded_json
 from worker.querying.dense import MOST_TEMPLATES
-from worker.querying.documents import bounded_json
-from worker.querying.families import TemplateGroups
 from worker.querying.form import Sources
 from worker.querying.forms import FORMS, form_of
-from worker.querying.lines import LINES
+from worker.querying.line_search import LINES
 from worker.querying.ranking import Index
 from worker.querying.ready_query import Answerable, FailedQuery, ReadyQuery, late_query
 from worker.querying.search import PreparedQuery, mode_of
+from worker.querying.template_groups import TemplateGroups
 from worker.querying.template_index import TemplateIndex
 from worker.runtime.histogram import Histogram
 from worker.runtime.lane import Lane

@@ -9,7 +9,7 @@ from worker.asking.answers import HitJson, HitsJson
 from worker.asking.filters import Filters
 from worker.asking.question import Around, Query
 from worker.asking.refusals import BadQuery
-from worker.querying.documents import shown_line
+from worker.querying.answer_documents import shown_line
 from worker.querying.family_listing import shown_group
 from worker.querying.form import Answer, Form, Sources
 from worker.querying.ranking import OutOfTime, groups_of_lines

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sinks.reading.counting import CountQuery
-from sinks.reading.filters import LineFilter
+from sinks.reading.line_filter import LineFilter
 from worker.asking.answers import ChangeJson, ChangesJson, GroupJson, TotalsJson
 from worker.asking.question import Query, Window
 from worker.querying.counts import MOST_TEMPLATES

@@ -13,8 +13,8 @@ import numpy as np
 
 from sinks.row import Vector
 from sinks.sink import Sink, TemplateHit
-from worker.querying.families import Group
 from worker.querying.ranking import Index, RankedTemplate, Ranking, SearchBounds, ranked
+from worker.querying.template_groups import Group
 
 MOST_TEMPLATES = 64
 """Tried in the order of the whole index, whatever the filters."""

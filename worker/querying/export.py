@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 
 from sinks.block import BlockPlace
-from sinks.reading.filters import LineFilter
+from sinks.reading.line_filter import LineFilter
+from sinks.reading.line_places import PLACE_PATTERN, LinePlace, parse_place
 from sinks.reading.ordered import OrderedLines, Reach
-from sinks.reading.places import PLACE_PATTERN, LinePlace, parse_place
 from sinks.reading.selecting import Selection
 from worker.asking.answers import ExportedJson
 from worker.asking.filters import FILTERS
@@ -20,11 +20,11 @@ from worker.asking.question import Query
 from worker.asking.refusals import BadQuery
 from worker.querying.counts import MOST_TEMPLATES
 from worker.querying.form import Answer, Form, Sources
+from worker.querying.query_words import with_all, words_of
 from worker.querying.ranking import Index, OutOfTime, SearchBounds
 from worker.querying.scope import Scope, scope_of
 from worker.querying.search import PreparedQuery, rank
 from worker.querying.whole_lines import MOST_LINES_BYTES, ShownLine, shown_lines
-from worker.querying.words import with_all, words_of
 
 LINES: Final = 1_000
 """How many lines come at most, if the query does not say."""

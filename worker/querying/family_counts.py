@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sinks.reading.counting import TemplateCounts
-from sinks.reading.filters import LineFilter
+from sinks.reading.line_filter import LineFilter
 from sinks.row import template_key
-from worker.querying.families import Group, TemplateGroups
 from worker.querying.ranking import Index, OutOfTime, groups_of_lines
+from worker.querying.template_groups import Group, TemplateGroups
 
 _TEXTS_AT_ONCE = 1_000
 

@@ -1,7 +1,7 @@
 """Listings of families: what `as: templates` asks for, most frequent first, or the best for a text first.
 
 The answer step calls it, and `vectail templates` where it may read the index itself. Listed one by one (`expand`), templates come from
-`worker.querying.templates`.
+`worker.querying.template_listing`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -9,11 +9,11 @@ from typing import NamedTuple, cast
 
 from sinks.line import Line
 from worker.asking.answers import FamilyJson, GroupJson, TemplatesJson
-from worker.querying.families import Group
 from worker.querying.family_counts import FamilyCount, count_families
 from worker.querying.ranking import Index, OutOfTime, RankedTemplate, SearchBounds, by_family, groups_of_lines
 from worker.querying.scope import MOST_MEMBERS, Scope, scope_of
 from worker.querying.search import PER_TEMPLATE, PreparedQuery, rank
+from worker.querying.template_groups import Group
 from worker.querying.template_index import Members
 
 

@@ -12,9 +12,9 @@ from worker.querying.compare import COMPARE
 from worker.querying.counts import COUNTS
 from worker.querying.export import EXPORT
 from worker.querying.form import Form, refuse_set
-from worker.querying.lines import LINES
+from worker.querying.line_search import LINES
 from worker.querying.tail import TAIL
-from worker.querying.templates import TEMPLATES
+from worker.querying.template_listing import TEMPLATES
 
 FORMS: Final = {form.name: form for form in (LINES, TEMPLATES, COUNTS, AROUND, COMPARE, EXPORT, TAIL)}
 _SHOWN_CHARACTERS = 100

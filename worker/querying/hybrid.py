@@ -7,13 +7,13 @@ and only of the templates that are shown.
 from collections.abc import Mapping, Sequence
 
 from sinks.line import Line
-from sinks.reading.filters import never
+from sinks.reading.line_filter import never
 from sinks.row import Vector
 from sinks.sink import TemplateHit
 from worker.querying.dense import rank_by_meaning
 from worker.querying.lexical import votes_by_words
+from worker.querying.query_words import Words
 from worker.querying.ranking import Index, RankedTemplate, Ranking, SearchBounds, by_family
-from worker.querying.words import Words
 
 LEAST_SHARE = 0.5
 """A template votes only if its text has this share of the query's words, or a line of it an identifier."""

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from sinks.line import Line
 from worker.querying.dense import MOST_TEMPLATES, of_open_families, with_lines
+from worker.querying.query_words import Identifier, Words, with_all
 from worker.querying.ranking import Index, RankedTemplate, Ranking, SearchBounds, ranked
-from worker.querying.words import Identifier, Words, with_all
 
 IDENTIFIER_SCORE = 100.0
 """What each identifier adds to the score of a line: more than any template gets for its words in practice."""

@@ -19,8 +19,8 @@ from worker.embedding.embedder import Embedded, EmbeddingLate, EncodedText, Subm
 from worker.embedding.model.vectors import EmbeddingFailed
 from worker.querying.forms import parse_query
 from worker.querying.query_text import QueryEncoder
+from worker.querying.query_words import words_of
 from worker.querying.ready_query import Answerable, FailedQuery, KafkaRequest, ReadyQuery, late_query
-from worker.querying.words import words_of
 from worker.runtime.lane import Outlet
 
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from sinks.line import Line
-from sinks.reading.filters import LineFilter
+from sinks.reading.line_filter import LineFilter
 from sinks.reading.reader import BlockReader
 from sinks.sink import Sink
-from worker.querying.families import Group
+from worker.querying.template_groups import Group
 from worker.querying.template_index import TemplateIndex
 
 OutOfTime = Callable[[], bool]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sinks.reading.filters import LineFilter
+from sinks.reading.line_filter import LineFilter
 from worker.asking.filters import Filters
 from worker.querying.ranking import Index, OutOfTime
 

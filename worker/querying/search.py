@@ -15,9 +15,9 @@ from worker.asking.question import Mode, Query
 from worker.querying.dense import rank_by_meaning
 from worker.querying.hybrid import rank_by_both
 from worker.querying.lexical import lines_with_identifiers, rank_by_words, score_of
+from worker.querying.query_words import words_of
 from worker.querying.ranking import Index, OutOfTime, RankedTemplate, Ranking, SearchBounds, by_family, groups_of_lines
 from worker.querying.scope import Scope, scope_of
-from worker.querying.words import words_of
 
 PER_TEMPLATE = 1
 

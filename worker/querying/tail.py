@@ -25,11 +25,11 @@ from worker.asking.refusals import BadQuery
 from worker.querying.counts import MOST_TEMPLATES
 from worker.querying.dense import near_among, nearest_but
 from worker.querying.form import Answer, Form, Sources
+from worker.querying.query_words import terms_of, words_of
 from worker.querying.ranking import Index, OutOfTime
 from worker.querying.scope import scope_of
 from worker.querying.search import PreparedQuery
 from worker.querying.whole_lines import MOST_LINES_BYTES, ShownLine, shown_lines
-from worker.querying.words import terms_of, words_of
 
 LINES: Final = 200
 """Most lines of an answer, if the query does not say."""

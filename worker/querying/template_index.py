@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sinks.sink import TemplateHit, TemplateView
-from worker.querying.families import MOST_REMEMBERED, Group, TemplateGroups
 from worker.querying.postings import Postings
-from worker.querying.words import Identifier, Words, terms_of
+from worker.querying.query_words import Identifier, Words, terms_of
+from worker.querying.template_groups import MOST_REMEMBERED, Group, TemplateGroups
 
 MOST_TEMPLATES = 100_000
 """Of more, the rest are not found by words that are ranked here."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sinks.line import Line
 from worker.asking.answers import LineJson
-from worker.querying.documents import json_bytes, shown_line
+from worker.querying.answer_documents import json_bytes, shown_line
 
 MOST_LINES_BYTES = 800_000
 """Of JSON in one answer; a single piece takes less."""

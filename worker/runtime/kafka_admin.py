@@ -12,7 +12,7 @@ from confluent_kafka import KafkaError, KafkaException, libversion
 from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[attr-defined]  # public, but not in the stubs
 from confluent_kafka.cimpl import NewTopic
 
-from consumers.kafka.settings import admin_properties
+from consumers.kafka.source_settings import admin_properties
 from consumers.record import Partition
 from consumers.source import KafkaRefused
 

@@ -1,7 +1,7 @@
 """Opens the index before anything is polled, and waits while it is unavailable.
 
-`worker.service` starts it and waits for the result. It runs on its own thread, because a client may hang while it connects, and a service
-that stops does not wait for that.
+`worker.service.service` starts it and waits for the result. It runs on its own thread, because a client may hang while it connects, and a
+service that stops does not wait for that.
 """
 
 import threading

@@ -1,7 +1,7 @@
 """A stage: a named thread that runs one step, and the only place that catches every exception.
 
-`worker.service` starts one for each poller and each step. An exception that a step does not expect is a bug of ours: it is handed to the
-service, which stops everything and commits nothing more.
+`worker.service.service` starts one for each poller and each step. An exception that a step does not expect is a bug of ours: it is handed
+to the service, which stops everything and commits nothing more.
 """
 
 import threading

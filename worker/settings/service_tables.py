@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
-from consumers.kafka.settings import TopicName
+from consumers.kafka.source_settings import TopicName
 from consumers.registry_settings import BearerToken
 from worker.settings.tables import Table
 

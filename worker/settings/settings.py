@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 
 from consumers.kafka.subscription import Subscription
 from consumers.registry_settings import RegistrySettings
-from sinks.milvus.settings import MilvusSettings
+from sinks.milvus.milvus_settings import MilvusSettings
 from worker.runtime.fail_point import UnknownFailPoint, fail_point
 from worker.settings.moved import GONE, MOVED, successor
 from worker.settings.rule_tables import DropTable, SampleTable

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
-from consumers.kafka.settings import KafkaSourceSettings, TopicName
+from consumers.kafka.source_settings import KafkaSourceSettings, TopicName
 
 if TYPE_CHECKING:
     from consumers.text.mask import Masker

@@ -1,6 +1,6 @@
 """The tables of the settings file that give templates a name: `[[template]]`.
 
-`worker.querying.families` applies them when templates are read, in the order of the file, the first that fits holds. They change no
+`worker.querying.template_groups` applies them when templates are read, in the order of the file, the first that fits holds. They change no
 template's id and no vector, and need no new index.
 """
 

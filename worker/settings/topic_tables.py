@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import AfterValidator, Field, model_validator
 
 from consumers.decode.rules import DecodeRules, FieldNames, Format
-from consumers.kafka.settings import TopicName
+from consumers.kafka.source_settings import TopicName
 from consumers.kafka.subscription import Subscription, TopicPattern
 from worker.settings.tables import DecodeTable, MaskTable, Table
 

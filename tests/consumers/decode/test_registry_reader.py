@@ -14,11 +14,11 @@ from fastavro import parse_schema, schemaless_writer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.decoder import Decoder
 from consumers.decode.registry_reader import new_schema
 from consumers.decode.registry_schemas import NotOfSchema, Schemas, Unknown, Unusable
 from consumers.decode.rules import DecodeRules
-from consumers.decode.tally import DecodeTally
 from consumers.schema import FetchedSchema
 from tests.consumers.decode.registered import Registered
 from tests.consumers.decode.registry_values import (

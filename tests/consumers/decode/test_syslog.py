@@ -10,11 +10,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from consumers.columns import as_texts, byte_column, string_column
+from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.found import NO_TIME, Found, Values
 from consumers.decode.rules import DecodeRules, FieldNames
 from consumers.decode.syslog import SyslogReader, read_structured
 from consumers.decode.syslog_heads import CISCO, RFC_3164, read_heads
-from consumers.decode.tally import DecodeTally
 
 KAFKA_MS = 1_795_400_000_000
 """2026-11-23T02:13:20Z."""

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from consumers.columns import as_texts, byte_column
+from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.decoder import Decoder
 from consumers.decode.found import Found, Values
 from consumers.decode.rules import DecodeRules
 from consumers.decode.syslog import SyslogReader
 from consumers.decode.syslog_frames import split_messages
-from consumers.decode.tally import DecodeTally
 
 KAFKA_MS = 1_795_400_000_000
 

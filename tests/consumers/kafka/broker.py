@@ -4,10 +4,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
-from consumers.kafka.client import Client
 from consumers.kafka.executor import Executor
+from consumers.kafka.kafka_client import Client
 from consumers.kafka.resume_point import ExpiredPolicy, PartitionState, Position
-from consumers.kafka.settings import KafkaSourceSettings
+from consumers.kafka.source_settings import KafkaSourceSettings
 from consumers.record import Partition
 from tests.consumers.kafka.messages import Message, each_of
 from tests.consumers.records import LOGS_0, LOGS_1

@@ -7,8 +7,8 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from consumers.kafka.settings import KafkaSourceSettings
-from consumers.kafka.source import KafkaSource
+from consumers.kafka.kafka_source import KafkaSource
+from consumers.kafka.source_settings import KafkaSourceSettings
 from consumers.kafka.subscription import Subscription
 from consumers.record import Partition
 from tests.contracts.groups import PARTITIONS, WAIT_S, Member

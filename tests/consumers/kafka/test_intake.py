@@ -5,9 +5,9 @@ import pytest
 from consumers.kafka.actions import Action, Move, Say
 from consumers.kafka.epochs import TopicEpochs
 from consumers.kafka.intake import Intake
+from consumers.kafka.message_runs import runs_of
 from consumers.kafka.poll_budget import BUDGET_BYTES
-from consumers.kafka.runs import runs_of
-from consumers.kafka.settings import KafkaSourceSettings
+from consumers.kafka.source_settings import KafkaSourceSettings
 from consumers.record import HEADER_BYTES, Partition, Record
 from tests.consumers.kafka.messages import Content, Message, each_of
 from tests.consumers.records import LOGS_0, LOGS_1

@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 
 from consumers.kafka.resume_point import ExpiredPolicy
-from consumers.kafka.settings import GroupProtocol
+from consumers.kafka.source_settings import GroupProtocol
 from consumers.source import SourceExpired
 from tests.consumers.kafka.conftest import NewPlace, Place
 from tests.contracts.groups import Member, poll_until

@@ -2,8 +2,8 @@
 
 import pytest
 
-from consumers.kafka.settings import GroupProtocol
-from consumers.kafka.source import KafkaSource
+from consumers.kafka.kafka_source import KafkaSource
+from consumers.kafka.source_settings import GroupProtocol
 from consumers.kafka.subscription import Subscription, TopicPattern
 from tests.consumers.kafka.conftest import NewPlace, Place, Unique
 from tests.contracts.groups import Member, poll_until

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from consumers.kafka.settings import GroupProtocol
+from consumers.kafka.source_settings import GroupProtocol
 from tests.consumers.kafka.conftest import NewPlace, Place
 from tests.contracts.groups import WAIT_S, poll_until
 from tests.services.kafka import KafkaServer

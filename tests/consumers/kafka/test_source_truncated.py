@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
+from consumers.kafka.kafka_source import KafkaSource
 from consumers.kafka.resume_point import ExpiredPolicy
-from consumers.kafka.settings import GroupProtocol
-from consumers.kafka.source import KafkaSource
+from consumers.kafka.source_settings import GroupProtocol
 from consumers.source import SourceExpired
 from tests.consumers.kafka.conftest import NewPlace, Place
 from tests.consumers.kafka.two_leaders import TwoLeaders

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from confluent_kafka import Message
 
-from consumers.kafka.settings import GroupProtocol
-from consumers.kafka.source import KafkaSource
+from consumers.kafka.kafka_source import KafkaSource
+from consumers.kafka.source_settings import GroupProtocol
 from tests.consumers.kafka.conftest import Place
 from tests.consumers.kafka.raw_headers import produce_with_header
 from tests.contracts.groups import PARTITIONS, poll_until

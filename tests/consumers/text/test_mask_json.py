@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from consumers.columns import as_texts, string_column
-from consumers.text.forms import forms_of
 from consumers.text.mask_json import json_rows, mask_json, mask_json_column
+from consumers.text.text_forms import forms_of
 
 HOSTILE = (
     *("{" * 10_000, '{"a":' * 10_000, '{"a":' * 900 + "1" + "}" * 900, '{"a":' + "[" * 900 + "]" * 900 + "}"),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from sinks.block import BlockId, BlockPlace
 from sinks.line import Line
 from sinks.reading.counting import CountQuery, CountRow
-from sinks.reading.filters import LineFilter
+from sinks.reading.line_filter import LineFilter
 
 
 class Stored(NamedTuple):

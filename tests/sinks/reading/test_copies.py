@@ -8,7 +8,7 @@ from sinks.arrow import as_texts
 from sinks.block import Column
 from sinks.line import Line
 from sinks.reading.counting import CountQuery
-from sinks.reading.filters import LineFilter
+from sinks.reading.line_filter import LineFilter
 from sinks.reading.ordered import Reach
 from sinks.reading.reader import BlockReader
 from sinks.reading.selecting import Selection

@@ -3,7 +3,7 @@
 import pytest
 
 from sinks.reading.counting import CountQuery, CountRow
-from sinks.reading.filters import LineFilter
+from sinks.reading.line_filter import LineFilter
 from sinks.reading.reader import BlockReader
 from sinks.row import template_id
 from tests.fakes.sink import FakeSink

@@ -6,7 +6,7 @@ import pytest
 
 from sinks.block import Block, BlockId
 from sinks.reading.cache import BlockCache
-from sinks.reading.filters import never
+from sinks.reading.line_filter import never
 from sinks.reading.listing import NewestFirst, Pace
 from sinks.reading.snapshot import Snapshot
 from sinks.sink import BlockFilter

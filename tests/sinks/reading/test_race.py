@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sinks.reading.counting import CountQuery
-from sinks.reading.filters import LineFilter
+from sinks.reading.line_filter import LineFilter
 from sinks.reading.reader import BlockReader
 from sinks.sink import BlockFilter
 from tests.sinks.reading.racing import BLOCKS, LINES, RacingSink

@@ -8,7 +8,7 @@ import pytest
 from sinks.arrow import pack
 from sinks.block import Block, BlockColumns, BlockId
 from sinks.reading.counting import CountQuery
-from sinks.reading.filters import LineFilter
+from sinks.reading.line_filter import LineFilter
 from sinks.reading.matching import MatchingLines
 from sinks.reading.reader import BlockReader
 from sinks.reading.snapshot import LONGEST_S, MOST_ATTEMPTS

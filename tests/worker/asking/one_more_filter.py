@@ -24,11 +24,11 @@ def main() -> None:
 
     from tests.world import index_of, line, open_sink  # noqa: PLC0415
     from worker.cli.app import app  # noqa: PLC0415
-    from worker.http.json_schemas import schemas  # noqa: PLC0415
-    from worker.http.mcp_arguments import Filtered  # noqa: PLC0415
     from worker.querying.forms import parse_query  # noqa: PLC0415
     from worker.querying.search import PreparedQuery  # noqa: PLC0415
-    from worker.querying.templates import answer_templates  # noqa: PLC0415
+    from worker.querying.template_listing import answer_templates  # noqa: PLC0415
+    from worker.serving.json_schemas import schemas  # noqa: PLC0415
+    from worker.serving.mcp_arguments import Filtered  # noqa: PLC0415
 
     index = index_of(open_sink(), [line(n, fields=f'{{"k8s.pod.name":"web-{n % 3}"}}') for n in range(8)])
     query = parse_query(b'{"as": "templates", "filters": {"pod": "web-2"}}')

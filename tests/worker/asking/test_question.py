@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from sinks.reading.filters import LineFilter
+from sinks.reading.line_filter import LineFilter
 from worker.asking.filters import Filters
 from worker.asking.question import MAX_K, MAX_TEXT_CHARACTERS, Query
 from worker.asking.refusals import BadQuery

@@ -11,10 +11,10 @@ from sinks.block import BlockColumns, BlockId, new_run
 from sinks.codec import decode_lines
 from sinks.line import Line
 from sinks.lines import all_lines
-from sinks.milvus.client import Client
 from sinks.milvus.lite import LocalMilvus
-from sinks.milvus.settings import MilvusSettings
-from sinks.milvus.sink import MilvusSink
+from sinks.milvus.milvus_client import Client
+from sinks.milvus.milvus_settings import MilvusSettings
+from sinks.milvus.milvus_sink import MilvusSink
 from sinks.row import line_id
 from sinks.sink import BlockFilter
 from tests.log_topics import topic_line

@@ -8,8 +8,8 @@ import pytest
 from confluent_kafka import Consumer
 
 from sinks.block import BlockId, BlockPlace
-from sinks.milvus.settings import MilvusSettings
-from sinks.milvus.sink import MilvusSink
+from sinks.milvus.milvus_settings import MilvusSettings
+from sinks.milvus.milvus_sink import MilvusSink
 from sinks.sink import BlockFilter, SinkBusy
 from tests.fakes.sink import FakeSink
 from tests.services.kafka import KafkaServer
@@ -17,12 +17,12 @@ from tests.worker.cli.conftest import NewScreen, RunHere
 from tests.worker.cli.console import EndedVerb, in_one_line
 from tests.worker.running import wait_until
 from tests.world import block, blocks, line, run
-from worker.audit.busy_retry import BusyRetry
 from worker.cli.compact import CompactReport, compact_partitions, show_compacted
 from worker.connections import vector_space
 from worker.embedding.loaded import space_of
 from worker.embedding.model.prepared import PreparedModel
 from worker.indexing.compaction import Compactor
+from worker.inspecting.busy_retry import BusyRetry
 
 Verb = Callable[..., EndedVerb]
 

@@ -16,11 +16,11 @@ from consumers.record import Record
 from consumers.rejection import RejectedPiece, Rejection
 from producers.dead_letters import DeadLetter, envelope
 from producers.envelope import mark_headers
-from producers.lines import TooLarge
+from producers.file_lines import TooLarge
 from sinks.line import Line
 from sinks.milvus.lite import LocalMilvus
-from sinks.milvus.settings import MilvusSettings
-from sinks.milvus.sink import MilvusSink
+from sinks.milvus.milvus_settings import MilvusSettings
+from sinks.milvus.milvus_sink import MilvusSink
 from sinks.reading.reader import BlockReader
 from sinks.sink import SinkRejected
 from tests.model_fixture import CACHE
@@ -28,13 +28,13 @@ from tests.services.kafka import KafkaServer
 from tests.services.ports import free_port
 from tests.worker.cli.conftest import RunHere
 from tests.worker.cli.console import EndedVerb, in_one_line
-from worker.audit.letter_filter import LetterFilter, LetterSelector
-from worker.audit.stored_dead_letters import read_dead_letter
 from worker.cli.dlq import read_selector
 from worker.connections import vector_space
 from worker.embedding.loaded import space_of
 from worker.embedding.model.prepared import PreparedModel
 from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS, letter_of, refused_by_sink
+from worker.inspecting.letter_filter import LetterFilter, LetterSelector
+from worker.inspecting.stored_dead_letters import read_dead_letter
 from worker.settings.settings import Settings
 from worker.settings.tables import EngineTable, ModelTable
 

@@ -1,8 +1,8 @@
 """What a person sees of a replay, and of no dead letters."""
 
 from tests.worker.cli.conftest import NewScreen
-from worker.audit.kept_records import OTHER_BYTES
 from worker.cli.dlq_screen import show_list, show_replayed
+from worker.inspecting.kept_records import OTHER_BYTES
 
 
 def test_letters_whose_lines_were_there_and_those_that_are_refused_are_told_apart(new_screen: NewScreen) -> None:

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from sinks.milvus.settings import MilvusSettings
-from sinks.milvus.sink import MilvusSink
+from sinks.milvus.milvus_settings import MilvusSettings
+from sinks.milvus.milvus_sink import MilvusSink
 from tests.log_topics import topic_line
 from tests.services.kafka import KafkaServer
 from tests.services.ports import free_port
 from tests.services.redis import LocalRedis, local_redis
 from tests.worker.cli.conftest import NewScreen, RunHere
 from tests.worker.cli.console import EndedVerb, in_one_line
-from worker.audit.doctor import Finding, Report
-from worker.audit.doctor_looks import NAMES
 from worker.cli.doctor_screen import show_report
 from worker.connections import index_space
+from worker.inspecting.doctor import Finding, Report
+from worker.inspecting.doctor_looks import NAMES
 from worker.settings.settings import load_settings
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from tests.fakes.engine import FakeEngine
 from tests.model_fixture import CACHE
-from worker.cli.estimate import EstimateOptions, estimate_files
 from worker.cli.estimate_screen import shown_bytes, shown_estimate, shown_share
+from worker.cli.estimate_verb import EstimateOptions, estimate_files
 from worker.settings.settings import load_settings
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sinks.milvus.sink import MilvusSink
+from sinks.milvus.milvus_sink import MilvusSink
 from tests.services.kafka import KafkaServer
 from tests.worker.cli.conftest import RunHere
 from tests.worker.cli.log_group import LogGroup
@@ -16,8 +16,8 @@ from tests.world import block, line
 from worker.cli.run import move_log_group
 from worker.connections import vector_space
 from worker.embedding.loaded import model_of, space_of
-from worker.groups.offsets import Target
 from worker.runtime.logs import configure_logs
+from worker.watching.group_offsets import Target
 
 NOT_ASKED = "inside a stored event, the worker itself begins at the event's first record"
 

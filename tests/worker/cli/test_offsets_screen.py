@@ -7,12 +7,12 @@ import pytest
 from rich.console import Console
 
 from consumers.record import Partition
-from worker.cli.lag import lag_document, remark_on
+from worker.cli.lag_verb import lag_document, remark_on
 from worker.cli.offsets_screen import lag_lines, show_positions, shown_span
 from worker.cli.screen import Screen
-from worker.groups.kafka import GroupState
-from worker.groups.lag import Lag, LagSnapshot, lag_by_partition, total_lag
-from worker.groups.offsets import GroupPosition, beyond_end
+from worker.watching.group_offsets import GroupPosition, beyond_end
+from worker.watching.group_positions import GroupState
+from worker.watching.partition_lag import Lag, LagSnapshot, lag_by_partition, total_lag
 
 PARTITION = Partition("logs", 0)
 

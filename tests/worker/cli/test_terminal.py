@@ -13,7 +13,7 @@ from rich.console import Console
 from tests.worker.cli.conftest import NewScreen, RunHere
 from worker.cli.output import facts_text, is_confirmed, print_json, print_text
 from worker.cli.screen import Screen, TableColumn
-from worker.cli.tables import Column
+from worker.cli.screen_tables import Column
 from worker.cli.toml import toml_of
 
 CLI = Path(__file__).parents[3] / "worker" / "cli"

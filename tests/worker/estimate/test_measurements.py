@@ -6,7 +6,7 @@ from itertools import count
 import numpy as np
 import pytest
 
-from consumers.decode.tally import DecodeTally
+from consumers.decode.decode_tally import DecodeTally
 from tests.fakes.engine import FakeEngine
 from tests.model_fixture import CACHE
 from worker.embedding.loaded import model_of

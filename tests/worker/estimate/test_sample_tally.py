@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from worker.cli.estimate import new_sample_tally
+from worker.cli.estimate_verb import new_sample_tally
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
+from worker.estimate.line_sampling import Line, LineStretch
 from worker.estimate.sample_tally import SampleTally
-from worker.estimate.sampling import Line, LineStretch
 from worker.settings.settings import Settings
 
 TallyOf = Callable[..., SampleTally]

@@ -19,17 +19,17 @@ from worker.asking.requests import monotonic_deadline_s
 
 ROOT = Path(__file__).parents[3]
 ROOMS = ("worker", "consumers", "producers", "sinks")
-TOOLS = ("worker/cli/", "worker/audit/doctor")
+TOOLS = ("worker/cli/", "worker/inspecting/doctor")
 READERS_OF_THE_WALL_CLOCK = {
-    "worker/pipeline.py",
+    "worker/service/pipeline.py",
     "worker/embedding/model/prepared.py",
-    "worker/audit/entry_writer.py",
+    "worker/inspecting/entry_writer.py",
     "sinks/milvus/index_time.py",
-    "sinks/milvus/sink.py",
+    "sinks/milvus/milvus_sink.py",
 }
-SHOW_AGES = {"worker/observability/status.py", "worker/observability/canary.py"}
+SHOW_AGES = {"worker/service/status.py", "worker/watching/canary.py"}
 """Compare it with the times of records for figures only, and show none below nought."""
-SHOW_TIMES = {"worker/runtime/tracing.py", "worker/http/mcp_endpoint.py", "worker/http/sign_in.py"}
+SHOW_TIMES = {"worker/runtime/tracing.py", "worker/serving/mcp_endpoint.py", "worker/serving/sign_in.py"}
 """Times of spans, what "the last hour" is when an agent asks, and until when a sign-in holds (it may end an hour early or late)."""
 HOUR_MS = 3_600_000
 WALL_CLOCKS = {("time", "time"), ("time", "time_ns"), ("datetime", "now"), ("datetime", "utcnow"), ("datetime", "today")}

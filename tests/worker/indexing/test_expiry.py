@@ -9,7 +9,7 @@ import pytest
 
 from sinks.block import Block
 from sinks.milvus.index_time import Clocks
-from sinks.milvus.sink import MilvusSettings, MilvusSink
+from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink
 from tests.worker.chain import Chain
 from tests.worker.indexing.test_upkeep import store_singly, turn
 from tests.world import SPACE, block, line

@@ -6,7 +6,7 @@ import pytest
 
 from consumers.record import Partition, records_of
 from sinks.reading.counting import CountQuery
-from sinks.reading.filters import LineFilter
+from sinks.reading.line_filter import LineFilter
 from sinks.sink import BlockFilter, FoundBlocks
 from tests.fakes.sink import FakeSink
 from tests.worker.chain import Chain

@@ -8,8 +8,8 @@ import grpc
 import pytest
 from pymilvus import MilvusClient
 
-from sinks.milvus.settings import MilvusSettings, VectorSpace
-from sinks.milvus.sink import MilvusSink
+from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
+from sinks.milvus.milvus_sink import MilvusSink
 from sinks.reading.reader import BlockReader
 from tests.sinks.stub_server import StubServer
 from tests.worker.chain import Chain

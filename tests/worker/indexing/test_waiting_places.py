@@ -19,7 +19,7 @@ from consumers.kafka.intake import Intake
 from consumers.kafka.leader_epochs import LeaderEpochs
 from consumers.kafka.offset_reset import OffsetReset, PendingStartCommits
 from consumers.kafka.resume_point import OffsetGone
-from consumers.kafka.settings import KafkaSourceSettings
+from consumers.kafka.source_settings import KafkaSourceSettings
 from consumers.kafka.waiting import Arrived, WaitingRecords
 from consumers.record import Partition, Record, records_of
 from consumers.waiting_place import AssignmentPlace, WaitingPlace

@@ -11,8 +11,8 @@ from consumers.text.families import family_of
 from sinks.line import Line
 from sinks.row import TemplateRow, template_id
 from tests.world import index_of, line, open_sink, template, unit
-from worker.querying.families import TemplateGroups
 from worker.querying.ranking import Index
+from worker.querying.template_groups import TemplateGroups
 from worker.querying.template_index import TemplateIndex
 from worker.settings.template_tables import TemplateTable
 

@@ -18,7 +18,7 @@ from tests.world import blocks, line
 from worker.asking.refusals import QueryReply
 from worker.asking.requests import QueryRequest, Requester
 from worker.querying.answer import LONGEST_S, PATIENCE_S, RETRY_S, Answer
-from worker.querying.documents import MOST_REPLY_BYTES, bounded_json
+from worker.querying.answer_documents import MOST_REPLY_BYTES, bounded_json
 from worker.runtime.stage import Abandoned
 
 

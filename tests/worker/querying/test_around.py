@@ -7,8 +7,8 @@ from sinks.reading.reader import BlockReader
 from tests.fakes.sink import FakeSink
 from tests.world import line, open_sink, write
 from worker.asking.question import Around
+from worker.querying.answer_documents import shown_line
 from worker.querying.around import lines_around
-from worker.querying.documents import shown_line
 
 NOW_MS = 1_000_000.0
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sinks.milvus.settings import MilvusSettings, VectorSpace
+from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
 from sinks.reading.reader import BlockReader
 from sinks.row import TemplateRow, Vector, template_id
 from sinks.sink import Sink

@@ -11,9 +11,9 @@ from tests.worker.querying.test_counts import rows_of
 from tests.world import line, template
 from worker.asking.question import Query
 from worker.querying.counts import CountListing, find_counts
-from worker.querying.families import named_family
 from worker.querying.ranking import Index
 from worker.querying.search import PreparedQuery
+from worker.querying.template_groups import named_family
 from worker.settings.template_tables import TemplateTable
 
 NOW_MS = 10_000_000

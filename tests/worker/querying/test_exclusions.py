@@ -20,12 +20,12 @@ from worker.querying.answer import Answer
 from worker.querying.dense import MOST_TEMPLATES, nearest_but
 from worker.querying.forms import parse_query
 from worker.querying.lexical import votes_by_words
+from worker.querying.query_words import words_of
 from worker.querying.ranking import Index, SearchBounds
 from worker.querying.ready_query import ReadyQuery
 from worker.querying.scope import MOST_EXCLUDED, scope_of
 from worker.querying.search import PreparedQuery, search
 from worker.querying.template_index import Members
-from worker.querying.words import words_of
 
 TEXTS = ("disk full", "network down", "login failed", "login failed!", "Login failed.", "payment declined")
 """Three of them are one family."""

@@ -8,12 +8,12 @@ import pytest
 from sinks.line import Line
 from sinks.lines import cut_of
 from tests.world import block, index_of, line, open_sink, run, template, unit, write
-from worker.querying.documents import MOST_REPLY_BYTES, json_bytes
+from worker.querying.answer_documents import MOST_REPLY_BYTES, json_bytes
 from worker.querying.export import export_lines
 from worker.querying.forms import parse_query
+from worker.querying.query_words import words_of
 from worker.querying.ranking import Index
 from worker.querying.search import PreparedQuery
-from worker.querying.words import words_of
 
 
 def ask(index: Index, *, passed: bool = False, **request: Any) -> Any:  # noqa: ANN401 - any part of a query

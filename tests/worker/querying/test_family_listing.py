@@ -9,12 +9,12 @@ from consumers.text.families import family_of
 from tests.worker.querying.families_world import World, same_family, world
 from tests.world import index_of, line, open_sink, template, unit
 from worker.asking.question import Query
-from worker.querying.families import TemplateGroups, named_family
 from worker.querying.family_listing import FamilyListing, families_document, find_families
 from worker.querying.ranking import Index
 from worker.querying.search import PreparedQuery
+from worker.querying.template_groups import TemplateGroups, named_family
 from worker.querying.template_index import TemplateIndex
-from worker.querying.templates import find_templates, templates_document
+from worker.querying.template_listing import find_templates, templates_document
 from worker.settings.template_tables import TemplateTable
 
 

@@ -11,9 +11,9 @@ from tests.world import counted, index_of, line, open_sink, template, unit, writ
 from worker.asking.filters import Filters
 from worker.asking.question import Query
 from worker.querying.dense import MOST_NEAR, MOST_TEMPLATES
-from worker.querying.families import TemplateGroups
 from worker.querying.ranking import Index
 from worker.querying.search import PreparedQuery, SearchResult, search
+from worker.querying.template_groups import TemplateGroups
 from worker.querying.template_index import TemplateIndex
 from worker.settings.template_tables import TemplateTable
 

@@ -17,12 +17,12 @@ from worker.asking.question import Query
 from worker.asking.refusals import QueryReply
 from worker.asking.requests import Requester
 from worker.querying.answer import Answer
-from worker.querying.families import named_family
 from worker.querying.hit_families import LONGEST_S, HitFamilies
 from worker.querying.ranking import Index
 from worker.querying.ready_query import Answerable, ReadyQuery
 from worker.querying.scope import scope_of
 from worker.querying.search import Hit, PreparedQuery, search
+from worker.querying.template_groups import named_family
 from worker.runtime.lane import Lane
 from worker.settings.template_tables import TemplateTable
 

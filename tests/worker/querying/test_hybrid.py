@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sinks.reading.filters import LineFilter, never
+from sinks.reading.line_filter import LineFilter, never
 from sinks.row import template_id
 from tests.fakes.sink import FakeSink
 from tests.worker.querying.families_world import STATES, WORDS, World, world
@@ -18,7 +18,7 @@ from worker.querying.counts import find_counts
 from worker.querying.family_listing import find_families
 from worker.querying.ranking import Index
 from worker.querying.search import PreparedQuery, SearchResult, search
-from worker.querying.templates import find_templates
+from worker.querying.template_listing import find_templates
 
 EACH_REQUEST = [
     pytest.param({}, id="no filter"),

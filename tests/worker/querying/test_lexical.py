@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from sinks.line import Line
-from sinks.reading.filters import LineFilter
+from sinks.reading.line_filter import LineFilter
 from sinks.row import template_id
 from tests.fakes.sink import FakeSink
 from tests.world import index_of, line, open_sink, template
 from worker.querying.lexical import IDENTIFIER_SCORE, FoundLines, lines_with_identifiers, rank_by_words, votes_by_words
+from worker.querying.query_words import words_of
 from worker.querying.ranking import Index, Ranking, SearchBounds
-from worker.querying.words import words_of
 
 
 def of(place: int, template_text: str, text: str, **values: Any) -> Line:  # noqa: ANN401 - any column of a line

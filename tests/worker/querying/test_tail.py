@@ -9,13 +9,13 @@ from sinks.line import Line
 from sinks.lines import cut_of
 from sinks.reading.reader import BlockReader
 from tests.world import block, line, open_sink, run, template, unit
-from worker.querying.documents import MOST_REPLY_BYTES, json_bytes
+from worker.querying.answer_documents import MOST_REPLY_BYTES, json_bytes
 from worker.querying.forms import parse_query
+from worker.querying.query_words import words_of
 from worker.querying.ranking import Index
 from worker.querying.search import PreparedQuery
 from worker.querying.tail import Tail
 from worker.querying.template_index import TemplateIndex
-from worker.querying.words import words_of
 
 
 class World:

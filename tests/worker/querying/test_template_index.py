@@ -4,8 +4,8 @@ import pytest
 
 from tests.fakes.sink import FakeSink
 from tests.world import open_sink, template
+from worker.querying.query_words import words_of
 from worker.querying.template_index import TemplateIndex, TemplatesFound
-from worker.querying.words import words_of
 
 TEXTS = ("disk full", "disk full on node disk", "disk failed", "network down", "user <user> failed on node-17")
 

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from pydantic import SecretStr
 
-from consumers.kafka.settings import PROTECTED
+from consumers.kafka.source_settings import PROTECTED
 from tests.log_topics import topic_line
 from worker.settings.masks_version import masks_version, topic_masks_version
 from worker.settings.secrets import redacted

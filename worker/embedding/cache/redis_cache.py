@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Mapping
 
 from sinks.row import Vector
 from worker.embedding.cache.breaker import LONGEST_WAIT_S, Breaker
+from worker.embedding.cache.cache_tally import CacheTally
 from worker.embedding.cache.frame import FrameCodec
 from worker.embedding.cache.redis_address import RedisFailed, address_of
 from worker.embedding.cache.redis_reader import Fetch, RedisReader
 from worker.embedding.cache.redis_writer import QUEUE_BYTES, RedisWriter
-from worker.embedding.cache.tally import CacheTally
 from worker.embedding.model.space import EmbeddingSpace
 from worker.runtime.stage import Crash
 from worker.settings.tables import RedisTable

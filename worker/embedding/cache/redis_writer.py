@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from worker.embedding.cache.breaker import Breaker
+from worker.embedding.cache.cache_tally import CacheTally
 from worker.embedding.cache.redis_address import RedisFailed
-from worker.embedding.cache.tally import CacheTally
 from worker.runtime.stage import Crash, Stage
 
 if TYPE_CHECKING:

@@ -116,5 +116,5 @@ def test_a_certificate_needs_its_own_key(tmp_path: Path) -> None:
 
 @pytest.mark.process
 def test_a_worker_and_the_doctor_load_the_client_library_only_with_redis() -> None:
-    ask = "import sys, worker.service, worker.connections, worker.audit.doctor_looks; print('redis' in sys.modules)"
+    ask = "import sys, worker.service.service, worker.connections, worker.inspecting.doctor_looks; print('redis' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", ask], check=True, capture_output=True, text=True).stdout == "False\n"

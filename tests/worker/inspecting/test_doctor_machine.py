@@ -1,0 +1,195 @@
+"""The doctor's judgements of the machine, the installed versions and the settings, on planted facts and on a planted root."""
+
+import resource
+import socket
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+
+from consumers.native import library_fault
+from tests.log_topics import log_topics
+from tests.services.ports import free_port
+from tests.worker.inspecting.judged import judge, says
+from worker.inspecting.doctor import State, judge_all, ok
+from worker.inspecting.doctor_machine import MACHINE_CHECKS, MachineFacts, caps_of, look_at_machine, memory_limit
+from worker.inspecting.doctor_settings import SETTINGS_CHECKS
+from worker.inspecting.doctor_versions import VERSION_CHECKS, InstalledFacts, look_at_versions, requirements_of
+from worker.settings.settings import Settings
+
+GIB = 1 << 30
+LOGIN = {"security.protocol": "SASL_PLAINTEXT"}
+
+
+def settings_of(**tables: dict[str, Any]) -> Settings:
+    return Settings.model_validate({"topic": log_topics("logs"), **tables})
+
+
+MACHINE = MachineFacts(
+    settings_of(model={"cache": "/models"}),
+    8 * GIB,
+    "the machine has",
+    65_536,
+    4,
+    "x86_64",
+    frozenset({"avx2"}),
+    5 * GIB,
+    ok("free"),
+    1.8e9,
+)
+CAPPED = {"limits": {"max_in_flight_bytes": GIB // 2}, "cache": {"memory_bytes": GIB // 8}, "kafka": {"prefetch_bytes": 1 << 20}}
+CROWDED, FITTING = (MACHINE._replace(settings=settings_of(engine={"threads": threads})) for threads in (8, 4))
+
+
+def capped(memory_bytes: int | None) -> MachineFacts:
+    return MACHINE._replace(settings=settings_of(**CAPPED), memory_bytes=memory_bytes)
+
+
+@pytest.mark.parametrize(
+    ("name", "facts", "state", "words"),
+    [
+        ("memory", capped(4 * GIB), "ok", "the machine has 4 GiB"),
+        ("memory", capped(2 * GIB), "warning", "the largest is limits.max_in_flight_bytes"),
+        ("memory", capped(GIB), "problem", "may be killed"),
+        ("memory", capped(None), "ok", "cannot be read"),
+        ("open-files", MACHINE, "ok", "65,536"),
+        ("open-files", MACHINE._replace(open_files=resource.RLIM_INFINITY), "ok", "any number"),
+        ("open-files", MACHINE._replace(open_files=1_000), "warning", "ulimit -n"),
+        ("open-files", MACHINE._replace(open_files=100), "problem", "need more"),
+        ("processors", MACHINE, "ok", "4"),
+        ("processors", FITTING, "ok", "engine.threads is 4"),
+        ("processors", CROWDED, "warning", "engine.threads is 8"),
+        ("instructions", MACHINE._replace(processor_flags=frozenset({"avx", "avx2", "avx512f"})), "ok", "AVX-512"),
+        ("instructions", MACHINE._replace(processor_flags=frozenset({"avx"})), "warning", "without AVX2"),
+        ("instructions", MACHINE._replace(processor_flags=frozenset()), "ok", "cannot be read"),
+        ("instructions", MACHINE._replace(architecture="aarch64", processor_flags=frozenset()), "ok", "aarch64; nothing special"),
+        ("disk", MACHINE, "ok", "5 GiB free for /models"),
+        ("disk", MACHINE._replace(free_bytes=GIB // 2), "warning", "model.cache"),
+        ("disk", MACHINE._replace(free_bytes=GIB // 10), "problem", "cannot be prepared"),
+        ("port", MACHINE, "ok", "free"),
+        ("clock", MACHINE, "ok", "2027-01-15 08:00 UTC"),
+        ("clock", MACHINE._replace(now_s=0), "problem", "1970-01-01"),
+    ],
+)
+def test_what_the_machine_gives_is_judged(name: str, facts: MachineFacts, state: State, words: str) -> None:
+    says(judge(MACHINE_CHECKS, name, facts), state, words)
+
+
+def test_all_that_may_grow_is_counted() -> None:
+    assert {cap.name.split(",")[0] for cap in caps_of(settings_of(redis={"url": "redis://r"}))} == {
+        "limits.max_in_flight_bytes", "kafka.prefetch_bytes", "cache.memory_bytes", "known templates",
+        "vectors that wait to be written to Redis",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("files", "bytes_there", "whose"),
+    [
+        ({}, 8 * GIB, "the machine has"),
+        ({"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/memory.max": str(2 * GIB), "sys/fs/cgroup/a/b/memory.max": "max\n"},
+         2 * GIB, "container"),
+        ({"proc/self/cgroup": "5:memory:/docker/x\n1:cpu:/\n", "sys/fs/cgroup/memory/docker/x/memory.limit_in_bytes": str(GIB)},
+         GIB, "container"),
+        ({"proc/self/cgroup": "5:memory:/x\n", "sys/fs/cgroup/memory/x/memory.limit_in_bytes": "9223372036854771712"},
+         8 * GIB, "the machine has"),
+    ],
+)  # fmt: skip
+def test_the_memory_is_the_machines_or_less_if_a_control_group_says_so(
+    files: dict[str, str], bytes_there: int, whose: str, tmp_path: Path
+) -> None:
+    for path, text in ({"proc/meminfo": f"MemTotal:  {8 * GIB // 1024} kB\n"} | files).items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    found, said = memory_limit(tmp_path)
+    assert found == bytes_there
+    assert whose in said
+
+
+def test_a_port_that_a_stranger_has_is_a_problem_and_a_free_one_is_not(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", free_port())) as taken:
+        settings = settings_of(http={"port": taken.getsockname()[1]}, model={"cache": tmp_path / "not" / "there"})
+        verdicts = look_at_machine(settings)
+    says(verdicts["port"], "problem", "Address already in use|http.port")
+    assert list(verdicts) == [check.name for check in MACHINE_CHECKS]
+    says(look_at_machine(settings)["port"], "ok", "is free")
+    says(look_at_machine(settings, is_worker=True)["port"], "ok", "this worker listens")
+    says(look_at_machine(settings_of(http={"enabled": False}))["port"], "ok", "nothing listens")
+
+
+REQUIRED = (Requirement("pymilvus>=3.0,<4"), Requirement("redis>=7"))
+THERE = {"pymilvus": "3.0.2", "redis": "8"}
+
+
+def installed(python: str = "3.12.1", there: dict[str, str] = THERE, faults: tuple[str, ...] = ("", "")) -> InstalledFacts:
+    return InstalledFacts(python, REQUIRED, there, faults)
+
+
+@pytest.mark.parametrize(
+    ("name", "facts", "state", "words"),
+    [
+        ("python", installed("3.12.1"), "ok", "3.12.1"),
+        ("python", installed("3.10.9"), "warning", "3.10.9"),
+        ("python", installed("3.15.0rc1"), "warning", "untested"),
+        ("required", installed(), "ok", "all 2"),
+        ("required", installed(there=THERE | {"pymilvus": "3.1.0rc1"}), "ok", "all 2"),
+        ("required", installed(there=THERE | {"pymilvus": "2.6.1"}), "problem", "pymilvus is 2.6.1 (needs <4,>=3.0)"),
+        ("required", installed(there={"redis": "8"}), "problem", "pymilvus is not installed"),
+        ("required", installed()._replace(required=()), "ok", "not installed as a package"),
+        ("compiled", installed(), "ok", "2 libraries"),
+        ("compiled", installed(faults=("", "b.c.so was compiled from another b.c")), "problem", "another b.c → |make native"),
+    ],
+)
+def test_what_is_installed_is_judged(name: str, facts: InstalledFacts, state: State, words: str) -> None:
+    says(judge(VERSION_CHECKS, name, facts), state, words)
+
+
+def test_a_library_of_another_c_file_is_found(tmp_path: Path) -> None:
+    source = tmp_path / "one.c"
+    source.touch()
+    source.with_suffix(".c.so").write_text(f"compiled from {sha256(b'').hexdigest()}")
+    assert library_fault(source) == ""
+    source.write_text("changed")
+    assert library_fault(source) == f"{source}.so was compiled from another one.c"
+
+
+def test_what_is_installed_here_is_well() -> None:
+    verdicts = look_at_versions()
+    assert {one.state for one in verdicts.values()} == {"ok"}
+    assert not verdicts["compiled"].found.startswith("0 ")
+    names = {one.name for one in requirements_of("vectail")}
+    assert not names or ({"pymilvus", "redis", "llama-cpp-python"} <= names and "vllm" not in names)
+
+
+def test_the_default_settings_are_well() -> None:
+    assert {one.state for one in judge_all(SETTINGS_CHECKS, settings_of()).values()} == {"ok"}
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "word", "tables"),
+    [
+        ("http", "problem", "refuses to start", {"http": {"host": "10.1.2.3"}}),
+        ("http", "warning", "may search the logs", {"http": {"host": "10.1.2.3", "allow_without_token": True}}),
+        ("http", "warning", "5 characters", {"http": {"host": "10.1.2.3", "token": "12345"}}),
+        ("http", "ok", "a token is needed", {"http": {"host": "10.1.2.3", "token": "x" * 32}}),
+        ("http", "ok", "nothing is served", {"http": {"enabled": False}}),
+        ("transport", "warning", "of Kafka", {"kafka": {"bootstrap_servers": "k:9092", "librdkafka": LOGIN}}),
+        ("transport", "ok", "no password", {"kafka": {"bootstrap_servers": "[::1]:9092", "librdkafka": LOGIN}}),
+        ("transport", "warning", "of Redis", {"redis": {"url": "redis://:secret@r"}}),
+        ("transport", "ok", "no password", {"redis": {"url": "rediss://:secret@r"}}),
+        ("transport", "warning", "of Milvus", {"milvus": {"uri": "http://m:19530", "token": "root:Milvus"}}),
+        ("transport", "warning", "of the Schema Registry", {"registry": {"url": "http://r:8081", "password": "p"}}),
+        ("transport", "warning", "of Milvus", {"milvus": {"uri": "http://root:Milvus@m:19530"}}),
+        ("transport", "warning", "of the Schema Registry", {"registry": {"url": "http://me:secret@r:8081"}}),
+        ("transport", "ok", "no password", {"registry": {"url": "https://me:secret@r:8081"}}),
+        ("client-properties", "warning", "pose as the broker", {"kafka": {"librdkafka": {"enable.ssl.certificate.verification": "False"}}}),
+        ("client-properties", "warning", "may write secrets", {"kafka": {"librdkafka": {"debug": "all"}}}),
+        ("client-properties", "ok", "1 in", {"kafka": {"librdkafka": {"security.protocol": "ssl"}}}),
+        ("work", "warning", "mask.mode is exact", {"mask": {"mode": "exact"}}),
+        ("limits", "warning", "of this size", {"decode": {"max_record_bytes": 2_000_000}, "limits": {"max_in_flight_bytes": 1_000_000}}),
+        ("limits", "warning", "one thread", {"milvus": {"uri": "./index"}, "index": {"writers": 4}}),
+    ],
+)  # fmt: skip
+def test_settings_that_are_a_risk_are_named(name: str, state: State, word: str, tables: dict[str, dict[str, Any]]) -> None:
+    says(judge(SETTINGS_CHECKS, name, settings_of(**tables)), state, word)

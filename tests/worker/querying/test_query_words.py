@@ -1,0 +1,126 @@
+"""What a search by words sees of a text, and which of its words are identifiers."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from sinks.arrow import string_column
+from worker.querying.query_words import terms_of, with_all, words_of
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("who is trying to guess passwords?", "trying guess passwords"),
+        ("what happened to blk_-1608999687919862906", "happened blk_-1608999687919862906"),
+        ("[req-38101a0b-2119-47ad]", "req-38101a0b-2119-47ad"),
+        ("/user/root/rand/_temporary/part-00742", "user/root/rand/_temporary/part-00742"),
+        ("Who IS it", ""),
+        ("... ---", ""),
+        ("", ""),
+        ("日志 错误", "日志 错误"),
+        ("error error 7 7", "error error 7 7"),
+    ],
+)
+def test_grammar_goes_and_identifiers_stay_whole(text: str, words: str) -> None:
+    assert words_of(text).text == words
+
+
+@pytest.mark.parametrize(
+    ("word", "names_one_thing"),
+    [
+        ("blk_-1608999687919862906", True),
+        ("10.251.73.220", True),
+        ("10.251.73.220:50010", True),
+        ("req-38101a0b", True),
+        ("a1b2c3", True),
+        ("x-1", True),
+        ("503", False),
+        ("s3", False),
+        ("http2", False),
+        ("checkout", False),
+        ("user/root", False),
+        ("12:30:45", False),
+        ("2024-01-31", False),
+    ],
+)
+def test_short_words_with_a_digit_and_times_name_no_single_thing(word: str, names_one_thing: bool) -> None:  # noqa: FBT001
+    assert [one.text for one in words_of(word).identifiers] == ([word] if names_one_thing else [])
+
+
+@pytest.mark.parametrize(
+    ("line", "identifier", "is_whole"),
+    [
+        ("from 10.0.0.1 port 5", "10.0.0.1", True),
+        ("from 10.0.0.12 port 5", "10.0.0.1", False),
+        ("from 110.0.0.1 port 5", "10.0.0.1", False),
+        ("10.0.0.12 and 10.0.0.1", "10.0.0.1", True),
+        ("10.0.0.1", "10.0.0.1", True),
+        ("src=/10.0.0.1:5", "10.0.0.1", True),
+        ("from 10a0b0c1 port 5", "10.0.0.1", False),
+        ("request AA-BB-C1", "aa-bb-c1", True),
+        ("request aa-bb-c1", "AA-BB-C1", True),
+        ("blk_171717", "171717", False),
+        ("", "171717", False),
+    ],
+)
+def test_an_identifier_is_there_only_as_a_whole_in_whatever_letters(line: str, identifier: str, is_whole: bool) -> None:  # noqa: FBT001
+    words = words_of(identifier)
+    assert words.identifiers_in(line) == int(is_whole)
+    assert with_all(words.identifiers)(string_column([line, "other"])).tolist() == [is_whole, False]
+
+
+@example(["xK-1 \u212a-1", "K-1\u017f", "k-1 a-2", "·k-1·"], "k-1")
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["k-1", "K-1", "\u212a-1", "a-2", "é-3", "É-3", "x", "é", "·", "\u017f", "_", " ", "."])).map("".join)
+    ),
+    st.sampled_from(["k-1", "a-2", "é-3", "k-1 a-2", "a-2 é-3 k-1"]),
+)
+def test_texts_with_all_identifiers_are_those_in_which_each_is_found(texts: list[str], query: str) -> None:
+    identifiers = words_of(query).identifiers
+    is_there = [all(one.is_in(text) and (not one.text.isascii() or spelt(one.text, text)) for one in identifiers) for text in texts]
+    assert with_all(identifiers)(string_column(texts)).tolist() == is_there
+
+
+def spelt(identifier: str, text: str) -> bool:
+    return identifier.encode() in text.encode().lower()
+
+
+def test_shares_are_of_different_terms() -> None:
+    words = words_of("disk disk full")
+    assert [words.share_in(line) for line in ("DISK", "full disk", "network")] == [0.5, 1.0, 0.0]
+    assert words_of("").share_in("disk") == 0.0
+
+
+def test_of_very_many_identifiers_not_all_are_looked_for() -> None:
+    words = words_of(" ".join(f"id-{n}" for n in range(900)))
+    assert len(words.identifiers) == 8
+    assert words.is_exact
+    assert not words_of(" ".join(f"id-{n}" for n in range(900)) + " lost").is_exact
+
+
+@given(st.text().filter(lambda text: "_" not in text))
+def test_every_identifier_of_a_text_is_whole_in_it(text: str) -> None:
+    words = words_of(text)
+    assert words.identifiers_in(text) == len(words.identifiers)
+    assert words.terms == terms_of(words.text)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_exact"),
+    [
+        ("blk_-1608999687919862906", True),
+        ("10.0.0.1", True),
+        ("the 10.0.0.1?", True),
+        ("attempt_1445087491445_0005_m_000000_0 10.0.0.1", True),
+        ("error 500", False),
+        ("503", False),
+        ("k8s oauth2", False),
+        ("who is it", False),
+        ("", False),
+        ("12:30:45 10.0.0.1", False),
+    ],
+)
+def test_a_text_of_identifiers_and_grammar_is_exact(text: str, is_exact: bool) -> None:  # noqa: FBT001
+    assert words_of(text).is_exact is is_exact

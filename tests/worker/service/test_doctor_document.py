@@ -1,0 +1,45 @@
+"""`/api/doctor` of a running service: it looks from inside, and an index that is away is not the engine's fault."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sinks.milvus.milvus_settings import MilvusSettings
+from tests.services.ports import free_port
+from tests.worker.running import World, lines_of, wait_until
+from worker.service.doctor_document import doctor_document
+from worker.service.service import Service
+from worker.settings.service_tables import HttpTable
+
+
+def checks_of(service: Service, **parameters: str) -> dict[tuple[str, str], Mapping[str, Any]]:
+    document: Any = doctor_document(service, take_request_of(service))(parameters)
+    return {(one["group"], one["name"]): one for one in document["checks"]}
+
+
+def take_request_of(service: Service) -> Callable[..., bool]:
+    def take_request(request: Any) -> bool:  # noqa: ANN401 - a QueryRequest
+        service.pipeline.take_request(request)
+        return True
+
+    return take_request
+
+
+def test_a_worker_asks_the_engine_and_the_folder_that_it_has(world: World, tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    index.mkdir(mode=0o700)
+    running = world.start(world.settings(milvus=MilvusSettings(uri=str(index)), http=HttpTable(port=free_port()))).opened()
+    world.send(lines_of(20))
+    wait_until(lambda: running.service.pipeline.store.tally.lines == 20, "the lines")
+    found = checks_of(running.service)
+    assert found["milvus", "index"]["state"] == "ok"
+    assert "20 lines in" in found["milvus", "size"]["found"]
+    assert found["model", "engine"]["state"] == "ok"
+    assert found["machine", "port"]["found"].startswith("this worker listens on")
+
+
+def test_a_server_that_is_away_is_the_index_and_not_the_engine(world: World) -> None:
+    away = MilvusSettings(uri=f"http://127.0.0.1:{free_port()}")
+    running = world.start(world.settings(milvus=away)).opened()
+    found = checks_of(running.service, group="milvus") | checks_of(running.service, group="model")
+    assert {place for place, one in found.items() if one["state"] == "problem"} == {("milvus", "index")}

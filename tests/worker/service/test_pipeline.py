@@ -1,0 +1,251 @@
+"""The wiring: that each part got the right others. What the parts do is in their own tests."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from consumers.record import Partition, records_of
+from sinks.sink import SinkBusy
+from tests.worker.chain import QUERIES
+from tests.worker.chain_values import record
+from tests.worker.running import WAIT_S, World, wait_until
+from worker.asking.requests import REPLY_TOPIC_HEADER
+from worker.connections import Connections
+from worker.embedding.embedder import EncodedText
+from worker.embedding.model.space import Digester
+from worker.indexing.line_batch import EmbeddedTemplate
+from worker.querying.ready_query import FailedQuery, ReadyQuery
+from worker.runtime.stage import Abandoned
+from worker.service.pipeline import Pipeline
+from worker.settings.service_tables import QueryTable
+from worker.settings.settings import Settings
+from worker.settings.tables import IndexTable
+from worker.settings.topic_tables import TopicTable
+
+LOGS = Partition("logs", 0)
+
+
+class Wired:
+    """A pipeline whose stages run when they are told to.
+
+    Thread: the test's.
+    """
+
+    def __init__(self, settings: Settings, connections: Connections) -> None:
+        self.abandon = threading.Event()
+        self.crashes: list[tuple[str, Exception]] = []
+        self.said: list[str] = []
+        self.pipeline = Pipeline(
+            settings,
+            connections,
+            None,
+            say=self.said.append,
+            abandon=self.abandon,
+            at=lambda _point: None,
+        )
+        self.groups = self.pipeline.stages(lambda name, error: self.crashes.append((name, error)))
+        self.pipeline.log_ledger.assign([LOGS])
+        self.pipeline.query_ledger.assign([QUERIES])
+
+    def lines(self, *values: str) -> None:
+        """Put lines into the prepare lane."""
+        ledger = self.pipeline.log_ledger
+        first = ledger.tally["admitted"]
+        receipt = ledger.admit(records_of([record(offset, value.encode()) for offset, value in enumerate(values, start=first)]))
+        assert receipt is not None
+        self.pipeline.prepare_lane.put([receipt])
+
+    def query(self, *values: bytes, reply_topic: str) -> None:
+        """Put queries that one poll has returned into their prepare lane."""
+        headers = ((REPLY_TOPIC_HEADER, reply_topic.encode()),)
+        queries = [record(offset, value, partition=QUERIES, headers=headers) for offset, value in enumerate(values)]
+        receipt = self.pipeline.query_ledger.admit(records_of(queries))
+        assert receipt is not None
+        self.pipeline.take_queries([receipt])
+
+    def end(self, groups: int) -> None:
+        """Run so many groups of stages to their end, in order."""
+        for group in self.groups[:groups]:
+            for stage in group.stages:
+                stage.start()
+            for lane in group.inlets:
+                lane.close()
+            for stage in group.stages:
+                stage.join(WAIT_S)
+                assert not stage.is_alive()
+        assert self.crashes == []
+
+
+@pytest.fixture
+def connections(world: World) -> Iterator[Connections]:
+    connections = world.connections(world.settings())
+    connections.sink.open()
+    yield connections
+    connections.dead_letters.close(0.0)
+    connections.reply_producer.close(0.0)
+
+
+@pytest.fixture
+def wired(world: World, connections: Connections) -> Iterator[Wired]:
+    wired = Wired(world.settings(query=QueryTable(reply_topics=("also-mine",))), connections)
+    yield wired
+    wired.pipeline.close()
+
+
+def test_stages_end_in_the_order_in_which_records_move(world: World, connections: Connections) -> None:
+    wired = Wired(world.settings(index=IndexTable(writers=2)), connections)
+    pipeline = wired.pipeline
+    assert [[stage.name for stage in group.stages] for group in wired.groups] == [
+        ["prepare", "prepare-queries"],
+        ["embed", "engine"],
+        ["store-1", "store-2", "answer"],
+    ]
+    assert [list(group.inlets) for group in wired.groups] == [
+        [pipeline.prepare_lane, pipeline.query_lane],
+        [pipeline.embedder],
+        [pipeline.store_lane, pipeline.answer_lane],
+    ]
+    pipeline.close()
+
+
+def test_while_the_sink_is_busy_nothing_counts_as_stored_and_lines_are_embedded(wired: Wired, world: World) -> None:
+    world.fake_sink.busy_calls = 10
+    wired.lines("disk full")
+    wired.end(groups=1)
+    assert "templates.vectors" in world.fake_sink.calls
+    assert len(wired.pipeline.embedder) == 1
+
+
+def test_where_rows_do_not_live_for_ever_a_template_that_was_found_is_written_again(connections: Connections, world: World) -> None:
+    world.fake_sink.lifetime_s = 3_600.0
+    for tokens_embedded in (True, False):
+        wired = Wired(world.settings(), connections)
+        wired.lines(*["disk full"] * (1 if tokens_embedded else 2))  # the first one is stored already, in the second turn
+        wired.end(groups=3)
+        assert (wired.pipeline.embedder.tally.templates > 0) is tokens_embedded
+        wired.pipeline.close()
+    assert world.fake_sink.calls.count("templates.upsert") == 2
+
+
+def test_blocks_bear_the_date_that_the_sink_gives_them(wired: Wired, world: World) -> None:
+    world.fake_sink.wall_ms = lambda: 12_345.0
+    wired.lines("disk full")
+    wired.end(groups=3)
+    assert [block.head.written_ms for block in world.fake_sink.blocks.values()] == [12_345]
+
+
+def test_topics_share_prepare_and_the_engine_by_the_weights_of_the_settings(world: World, connections: Connections) -> None:
+    tables = (TopicTable(name="heavy", weight=3.0), TopicTable(pattern="fl.*d"))
+    wired = Wired(world.settings(topic=tables), connections)
+    ledger, lane = wired.pipeline.log_ledger, wired.pipeline.prepare_lane
+    for topic in ("flood", "heavy"):
+        ledger.assign([partition := Partition(topic, 0)])
+        receipts = [ledger.admit(records_of([record(offset, b"x", partition=partition)])) for offset in range(8)]
+        lane.put([receipt for receipt in receipts if receipt is not None])
+        wired.pipeline.embedder.submit([EncodedText(np.zeros(64, np.int32), None, topic)] * 8, lambda _embedded: None)
+    taken = [receipt.records.topic for receipt in lane.take(8) or ()]
+    assert (taken.count("flood"), taken.count("heavy")) == (2, 6)
+    batched = [one.text.topic for one in wired.pipeline.embedder.batcher.next_batch().logs]
+    assert (batched.count("flood"), batched.count("heavy")) == (2, 6)
+    wired.pipeline.close()
+
+
+@pytest.mark.parametrize("topic", ["also-mine", "the default"])
+def test_replies_go_to_the_default_topic_and_to_those_on_the_list(wired: Wired, world: World, topic: str) -> None:
+    wired.query(b'{"text": "disk"}', reply_topic=world.kafka.reply_topic if topic == "the default" else topic)
+    wired.end(groups=1)
+    assert len(wired.pipeline.embedder.batcher.next_batch().queries) == 1
+
+
+def test_lanes_count_what_is_in_their_batches(wired: Wired) -> None:
+    wired.lines("disk full", "network down", "login failed")
+    assert len(wired.pipeline.prepare_lane) == 3
+    assert len(wired.pipeline.prepare_lane.take(1) or []) == 1
+
+
+def test_the_queries_of_one_poll_go_on_one_by_one_and_settle_one_by_one(wired: Wired, world: World) -> None:
+    wired.query(b'{"text": "disk"}', b"{}", b'{"text": "network"}', reply_topic=world.kafka.reply_topic)
+    assert len(wired.pipeline.query_lane) == 3
+    wired.end(groups=1)
+    assert len(wired.pipeline.embedder.batcher.next_batch().queries) == 2
+    assert [type(one) for one in wired.pipeline.answer_lane.take(10) or []] == [FailedQuery]
+    assert wired.pipeline.query_ledger.open_records == 3
+
+
+def test_a_query_for_another_topic_goes_nowhere(wired: Wired) -> None:
+    wired.query(b'{"text": "disk"}', reply_topic="somebody.elses")
+    wired.end(groups=1)
+    assert (len(wired.pipeline.embedder), len(wired.pipeline.answer_lane)) == (0, 0)
+    assert wired.pipeline.query_tally.unanswerable == 1
+
+
+def test_lines_get_the_document_prefix_and_queries_the_query_prefix(world: World, connections: Connections) -> None:
+    prepared = replace(connections.model.prepared, document_prefix="passage: ", query_prefix="query: ")
+    wired = Wired(world.settings(), replace(connections, model=replace(connections.model, prepared=prepared)))
+    wired.lines("disk full")
+    wired.query(b'{"text": "disk full"}', reply_topic=world.kafka.reply_topic)
+    wired.end(groups=1)
+    (query,), (line,) = ([one.text for one in some] for some in wired.pipeline.embedder.batcher.next_batch())
+    words = connections.model.new_tokenizer()
+    assert line.ids.tolist() == words.encode(["passage: disk full"]).text(0).tolist()
+    assert query.ids.tolist() == words.encode(["query: disk full"]).text(0).tolist()
+    assert line.key == Digester(connections.model.space, "passage: ").digest("disk full")
+    assert query.key == Digester(connections.model.space, "query: ").digest("disk full")
+    words.close()
+    wired.pipeline.close()
+
+
+def test_a_line_that_fills_the_model_with_its_prefix_is_split(world: World, connections: Connections) -> None:
+    prepared = replace(connections.model.prepared, document_prefix="passage: ")
+    wired = Wired(world.settings(), replace(connections, model=replace(connections.model, prepared=prepared)))
+    wired.lines("=" * 253)  # with special tokens alone it would fit
+    wired.end(groups=1)
+    waiting = wired.pipeline.embedder.batcher.next_batch().logs
+    assert len(waiting) == 2
+    assert all(len(one.ids) <= prepared.max_tokens for one in waiting)
+    wired.pipeline.close()
+
+
+def test_a_query_finds_the_vector_of_a_line_in_the_cache(wired: Wired, world: World, connections: Connections) -> None:
+    """Without prefixes both have one digest, so both use one cache."""
+    digest = Digester(connections.model.space, "").digest("disk full")
+    wired.pipeline.levels.put_many({digest: np.eye(384, dtype=np.float32)[0]})
+    wired.lines("disk full")
+    wired.query(b'{"text": "disk full"}', reply_topic=world.kafka.reply_topic)
+    wired.end(groups=1)
+    assert [type(one) for one in wired.pipeline.answer_lane.take(10) or []] == [ReadyQuery]
+    assert [type(one) for one in wired.pipeline.store_lane.take(10) or []] == [EmbeddedTemplate]
+    assert len(wired.pipeline.embedder) == 0
+
+
+def test_abandoning_forgets_every_lane(wired: Wired, world: World) -> None:
+    wired.lines("disk full", "network down")
+    wired.query(b'{"text": "disk"}', reply_topic=world.kafka.reply_topic)
+    wired.end(groups=1)
+    pipeline = wired.pipeline
+    assert len(pipeline.embedder) == 3
+    pipeline.abandon()
+    lanes = (pipeline.prepare_lane, pipeline.query_lane, pipeline.embedder, pipeline.store_lane, pipeline.answer_lane)
+    assert all(lane.is_abandoned and len(lane) == 0 for lane in lanes)
+    assert pipeline.log_ledger.committable() == {}
+    assert pipeline.log_ledger.open_records == 2
+
+
+def test_a_hard_stop_wakes_a_store_stage_that_waits_for_the_sink(wired: Wired, world: World) -> None:
+    world.fake_sink.on_write = lambda _rows: (_ for _ in ()).throw(SinkBusy("planted"))
+    wired.lines("disk full")
+    for group in wired.groups:
+        for stage in group.stages:
+            stage.start()
+    wait_until(lambda: wired.said, "the store stage to hold rows")
+    wired.abandon.set()
+    wired.pipeline.abandon()
+    for group in wired.groups:
+        for stage in group.stages:
+            stage.join(WAIT_S)
+            assert not stage.is_alive(), stage.name
+    assert [(name, type(error)) for name, error in wired.crashes] == [("store-1", Abandoned)]
+    assert wired.pipeline.log_ledger.committable() == {}

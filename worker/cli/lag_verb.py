@@ -1,0 +1,124 @@
+"""`vectail lag`: how far behind the log group is, and when it will have caught up."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import Event
+from typing import Any
+
+from consumers.record import Partition
+from worker.cli.exits import CommandFailed
+from worker.cli.offsets_screen import lag_lines, shown_state
+from worker.cli.offsets_verb import open_positions
+from worker.cli.output import print_json
+from worker.cli.screen import Screen
+from worker.runtime.wording import counted
+from worker.settings.settings import Settings
+from worker.settings.tables import KafkaTable
+from worker.watching.group_offsets import ConsumerGroup, beyond_end, consumer_group
+from worker.watching.group_positions import ANSWER_S, KafkaPositions
+from worker.watching.partition_lag import Lag, LagSnapshot, lag_by_partition, take_snapshot, total_lag
+
+_Show = Callable[[LagSnapshot | None, LagSnapshot], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LagOptions:
+    """The options of `vectail lag`."""
+
+    watch: bool
+    interval_s: float
+    queries: bool
+    as_json: bool
+    answer_s: float = ANSWER_S
+    """Limit for one answer from Kafka."""
+
+
+def show_lag(settings: Settings, options: LagOptions, screen: Screen, stop: Event) -> None:
+    """Look twice and show the difference; with `watch`, show look after look until `stop`. Raises CommandFailed."""
+    kafka, group = settings.kafka, consumer_group(settings, queries=options.queries)
+    with screen.live_lines() as draw:
+
+        def show(before: LagSnapshot | None, now: LagSnapshot) -> None:
+            lags = lag_by_partition(before, now)
+            document = lag_document(group.name, now, lags, total_lag(lags))
+            print_json(document) if options.as_json else draw(lag_lines(document, remark_on(now)))
+
+        if options.watch:
+            _watch(kafka, group, options, screen, show, stop)
+        else:
+            with open_positions(kafka, answer_s=options.answer_s) as positions:
+                _show_once(positions, group, options.interval_s, show, stop)
+
+
+def lag_document(group: str, now: LagSnapshot, lags: Mapping[Partition, Lag], total: Lag) -> dict[str, Any]:
+    """Return what `--json` prints for one look."""
+    partitions = [
+        {
+            "topic": place.partition.topic,
+            "partition": place.partition.partition,
+            "committed": place.committed,
+            "end_offset": place.end_offset,
+            "beyond_end": place.is_beyond_end,
+            **_figures(lags[place.partition]),
+        }
+        for place in now.positions
+    ]
+    return {"group": group, "time": now.at_ms, "members": len(now.state.members), "partitions": partitions, "total": _figures(total)}
+
+
+def remark_on(now: LagSnapshot) -> str:
+    """Return in words what the figures do not show."""
+    never = sum(place.committed is None for place in now.positions)
+    gone = sum(place.lost_records for place in now.positions)
+    parts = [shown_state(now.state)]
+    if never:
+        where = "any partition" if never == len(now.positions) else f"{never} of {counted(len(now.positions), 'partition')}"
+        parts.append(f"has never committed in {where}")
+    if gone:
+        parts.append(f"{counted(gone, 'record')} expired before indexing")
+    if beyond := beyond_end(now.positions):
+        parts.append(f"{beyond} (`vectail doctor` says what to do)")
+    return "; ".join(parts)
+
+
+def _show_once(positions: KafkaPositions, group: ConsumerGroup, interval_s: float, show: _Show, stop: Event) -> None:
+    before = _look(positions, group)
+    stop.wait(interval_s)
+    show(before, _look(positions, group))
+
+
+def _watch(kafka: KafkaTable, group: ConsumerGroup, options: LagOptions, screen: Screen, show: _Show, stop: Event) -> None:
+    """Show look after look. A broker that goes away is reported once and waited for; one that is away at the start ends the verb."""
+    before: LagSnapshot | None = None
+    is_away = False
+    while not stop.is_set():
+        try:
+            with open_positions(kafka, answer_s=options.answer_s) as positions:
+                while not stop.is_set():
+                    now = _look(positions, group)
+                    show(before, now)
+                    before, is_away = now, False
+                    stop.wait(options.interval_s)
+        except CommandFailed as failed:
+            if before is None:
+                raise
+            if not is_away:
+                screen.warn(f"{failed}; looking again")
+            is_away = True
+            stop.wait(options.interval_s)
+
+
+def _look(positions: KafkaPositions, group: ConsumerGroup) -> LagSnapshot:
+    return take_snapshot(positions, group, at_s=time.monotonic(), at_ms=round(time.time() * 1000))
+
+
+def _figures(lag: Lag) -> dict[str, Any]:
+    return {
+        "lag_records": lag.records,
+        "lag_s": None if lag.seconds is None else round(lag.seconds, 3),
+        "rate": None if lag.rate is None else round(lag.rate, 3),
+        "growth": None if lag.growth is None else round(lag.growth, 3),
+        "drain_s": None if lag.drain_s is None else round(lag.drain_s, 3),
+        "never": lag.is_never_drained,
+    }

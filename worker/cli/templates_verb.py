@@ -1,0 +1,62 @@
+"""`vectail templates --direct`: reads the templates of an index on a Milvus server itself, without any worker.
+
+Only a worker can read its Milvus Lite folder.
+"""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from sinks.milvus.lite import names_server
+from sinks.reading.reader import BlockReader
+from sinks.row import Vector
+from worker.asking.question import Query
+from worker.cli.exits import user_error
+from worker.cli.opened_index import failures_in_one_line
+from worker.connections import open_sink, vector_space
+from worker.embedding.loaded import load_model, model_of, space_of
+from worker.embedding.model.space import EmbeddingSpace
+from worker.querying.query_text import new_query_encoder
+from worker.querying.ranking import Index
+from worker.querying.search import PreparedQuery
+from worker.querying.template_groups import TemplateGroups
+from worker.querying.template_index import TemplateIndex
+from worker.querying.template_listing import answer_templates
+from worker.runtime.logs import configure_logs
+from worker.settings.settings import Settings
+
+
+def read_directly(settings: Settings, request: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
+    """Return what a worker would answer, with the text of the question and the seconds that it took. Raises CommandFailed."""
+    started_s = time.monotonic()
+    if not names_server(settings.milvus.uri):
+        raise user_error(f"--direct: {settings.milvus.uri} is a folder, which only its worker can read; leave --direct out")
+    configure_logs(quiet=True)
+    query = Query.model_validate(request)
+    with failures_in_one_line(settings, "the templates cannot be read"):
+        return _read(settings, query, started_s, timeout_s)
+
+
+def _read(settings: Settings, query: Query, started_s: float, timeout_s: float) -> dict[str, Any]:
+    space, vector = _space_and_vector(settings, query.text)
+
+    def is_over() -> bool:
+        return time.monotonic() - started_s >= timeout_s
+
+    with open_sink(settings, vector_space(space), strong=False) as sink:
+        index = Index(sink, BlockReader(sink), TemplateIndex(sink.templates, time.monotonic, TemplateGroups(settings.template)))
+        answer = answer_templates(index, PreparedQuery(query, vector), is_over)
+    return {"text": query.text, **answer, "seconds": round(time.monotonic() - started_s, 4)}
+
+
+def _space_and_vector(settings: Settings, like: str | None) -> tuple[EmbeddingSpace, Vector | None]:
+    """Return the embedding space of the index, and the vector of `like`; without `like` no engine is loaded."""
+    if like is None:
+        return space_of(model_of(settings), settings.model.dims), None
+    model = load_model(settings)
+    encoder = new_query_encoder(settings, model)
+    try:
+        return model.space, model.engine.embed([encoder.encode(encoder.treat([like])[0]).ids])[0]
+    finally:
+        encoder.tokenizer.close()
+        model.engine.close()

@@ -1,1 +1,0 @@
-"""Consumer groups as the tools see them: where a group stands, how far behind it is, and how to move it."""

@@ -1,0 +1,256 @@
+"""Current value of every metric, read from a running service. Nothing is counted here.
+
+`worker.watching.exposition` asks for them when somebody scrapes. Where a label's values are known beforehand, each of them has a
+figure from the start, so that a rate over it is nought and not absent.
+"""
+
+import math
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol, get_args
+
+from consumers.decode.compressed import Codec
+from consumers.kafka.kafka_source import KafkaSource
+from consumers.ledger import Ledger
+from consumers.poller import Poller
+from worker.connections import Connections
+from worker.embedding.cache.cache_tally import CacheTally
+from worker.embedding.cache.redis_cache import RedisCache
+from worker.embedding.cache.vector_levels import SOURCES
+from worker.indexing.dead_letter_reasons import REJECTION_KINDS
+from worker.querying.answer import STAGES
+from worker.runtime.logs import dropped_lines
+from worker.runtime.process import vectail_version
+from worker.service.pipeline import Pipeline
+from worker.service.status import Status
+from worker.settings.masks_version import masks_version
+from worker.settings.settings import Settings
+from worker.watching import metrics as m
+from worker.watching.conditions import CONDITIONS
+from worker.watching.metrics import Sample
+
+OUTCOMES = ("indexed", "dead_letter", "tombstone", "empty", "revoked", "abandoned")
+_QUERY_OUTCOMES = ("answered", "bad_query", "expired", "abandoned", "unavailable")
+
+
+class RunningService(Protocol):
+    """The service, as far as metrics and documents read it."""
+
+    settings: Settings
+    connections: Connections
+    redis: RedisCache | None
+    pipeline: Pipeline
+    logs: Poller
+    queries: Poller
+    log_source: KafkaSource
+    query_source: KafkaSource
+    status: Status
+    abandon: threading.Event
+
+
+def samples(service: RunningService, now_s: float) -> Iterator[Sample]:
+    """Return all of them."""
+    yield from _build(service)
+    yield from _lag(service, now_s)
+    yield from _records(service, now_s)
+    yield from _decoding(service)
+    yield from _savings(service)
+    yield from _cache(service)
+    yield from _engine(service)
+    yield from _stages(service)
+    yield from _sink(service)
+    yield from _queries(service)
+    yield from _health(service)
+    yield from _conditions(service)
+
+
+def _conditions(service: RunningService) -> Iterator[Sample]:
+    held = service.status.conditions.held()
+    for condition in dict.fromkeys((one.name, one.severity) for one in CONDITIONS if one.judge is not None):
+        about = [what for one, what in held if (one.name, one.severity) == condition]
+        yield from (Sample(m.CONDITION, 1, (*condition, what)) for what in about)
+        if not about:
+            yield Sample(m.CONDITION, 0, (*condition, ""))
+
+
+def _build(service: RunningService) -> Iterator[Sample]:
+    model = service.connections.model
+    masks = masks_version(service.settings.mask)
+    yield Sample(m.BUILD_INFO, 1, (vectail_version(), model.engine.name, model.prepared.name, model.space.id, masks))
+    yield Sample(m.SEARCHABLE_SECONDS, service.pipeline.store.tally.searchable.seen())
+    canary = service.status.canary.tally
+    yield Sample(m.CANARY_SECONDS, canary.seconds.seen())
+    for result in ("found", "lost"):
+        yield Sample(m.CANARY_TOTAL, canary.results[result], (result,))
+
+
+def _lag(service: RunningService, now_s: float) -> Iterator[Sample]:
+    lag = service.status.lag
+    for (topic, partition), (place, behind) in lag.by_partition.items():
+        labels = (topic, str(partition))
+        yield Sample(m.LAG_RECORDS, behind.records, labels)
+        if behind.seconds is not None:
+            yield Sample(m.LAG_SECONDS, behind.seconds, labels)
+        if behind.drain_s is not None or behind.is_never_drained:
+            yield Sample(m.DRAIN_SECONDS, math.inf if behind.drain_s is None else behind.drain_s, labels)
+        if place.committed is not None:
+            yield Sample(m.COMMITTED_OFFSET, place.committed, labels)
+        yield Sample(m.FIRST_OFFSET, place.first_offset, labels)
+        yield Sample(m.END_OFFSET, place.end_offset, labels)
+    if lag.read_s is not None:
+        yield Sample(m.LAG_AGE_SECONDS, now_s - lag.read_s)
+    for topic in _log_topics(service):
+        yield Sample(m.EXPIRED_TOTAL, service.log_source.expired_records.get(topic, 0), (topic,))
+
+
+def _log_topics(service: RunningService) -> tuple[str, ...]:
+    """Return the topics that were or will be read: those with a name, those that fit a pattern, and what has gone away since."""
+    known = (*service.settings.subscription.names, *service.log_source.topics, *sorted(service.pipeline.log_ledger.outcomes()))
+    return tuple(dict.fromkeys(known))
+
+
+def _records(service: RunningService, now_s: float) -> Iterator[Sample]:
+    pipeline = service.pipeline
+    for topic in _log_topics(service):
+        yield from _outcomes(topic, pipeline.log_ledger.outcomes().get(topic, Counter()), OUTCOMES)
+    for topic, tally in pipeline.query_ledger.outcomes().items():
+        yield from _outcomes(topic, tally, ("indexed", "unanswerable", "revoked", "abandoned"))
+    groups = (("logs", service.logs, pipeline.log_ledger), ("queries", service.queries, pipeline.query_ledger))
+    for group, poller, ledger in groups:
+        yield from _group(group, poller, ledger, now_s)
+    yield Sample(m.PAUSED_PARTITIONS, service.log_source.paused_partitions, ("logs",))
+    yield Sample(m.PAUSED_PARTITIONS, service.query_source.paused_partitions, ("queries",))
+
+
+def _outcomes(topic: str, tally: Mapping[str, int], always: Iterable[str]) -> Iterator[Sample]:
+    """Return what became of a topic's records; reasons for dropping are outcomes of their own."""
+    done = {name.removeprefix("dropped:"): count for name, count in tally.items() if name not in ("admitted", "in_flight")}
+    yield Sample(m.ADMITTED_TOTAL, tally.get("admitted", 0), (topic,))
+    for outcome, count in (dict.fromkeys(always, 0) | done).items():
+        yield Sample(m.RECORDS_TOTAL, count, (topic, outcome))
+
+
+def _group(group: str, poller: Poller, ledger: Ledger, now_s: float) -> Iterator[Sample]:
+    owned = ledger.owned()
+    oldest_s = ledger.oldest_open_s()
+    for partition in owned:
+        since_s = oldest_s.get(partition, now_s)
+        yield Sample(m.OLDEST_OPEN_RECORD_SECONDS, max(now_s - since_s, 0.0), (partition.topic, str(partition.partition)))
+    yield Sample(m.IN_FLIGHT_RECORDS, ledger.open_records, (group,))
+    yield Sample(m.IN_FLIGHT_BYTES, ledger.open_bytes, (group, "raw"))
+    yield Sample(m.IN_FLIGHT_BYTES, ledger.decoded_bytes, (group, "decoded"))
+    yield Sample(m.MAX_IN_FLIGHT_RECORDS, ledger.cap_records, (group,))
+    yield Sample(m.MAX_IN_FLIGHT_BYTES, ledger.cap_bytes, (group,))
+    yield Sample(m.ASSIGNED_PARTITIONS, len(owned), (group,))
+    yield Sample(m.POLL_GAP_SECONDS, max(now_s - poller.last_poll_s, 0.0), (group,))
+    for event in ("assign", "revoke", "lost"):
+        yield Sample(m.REBALANCES_TOTAL, poller.events[event], (group, event))
+    for result in ("accepted", "refused"):
+        yield Sample(m.COMMITS_TOTAL, poller.commits[result], (group, result))
+
+
+def _decoding(service: RunningService) -> Iterator[Sample]:
+    pipeline = service.pipeline
+    tally = pipeline.decode_tally
+    for form, records in sorted(tally.records.copy().items()):
+        yield Sample(m.DECODE_TOTAL, records, (form,))
+    yield Sample(m.INVALID_UTF8_TOTAL, tally.replaced_records)
+    for codec in get_args(Codec):
+        yield Sample(m.DECOMPRESSED_TOTAL, tally.decompressed[codec], (codec,))
+    yield Sample(m.WITHOUT_HEADERS_TOTAL, service.log_source.records_without_headers + service.query_source.records_without_headers)
+    for rule, count in sorted(pipeline.redactor.counts.items()):
+        yield Sample(m.REDACTIONS_TOTAL, count, (rule,))
+    for drop in service.settings.drop:
+        yield Sample(m.DROPPED_TOTAL, pipeline.rule_tally.dropped[drop.name], (drop.name,))
+    for sample in service.settings.sample:
+        yield Sample(m.SAMPLED_TOTAL, pipeline.rule_tally.sampled[sample.name], (sample.name,))
+    yield Sample(m.CLOSED_EARLY_TOTAL, pipeline.rule_tally.closed_early)
+    for stage, kinds in REJECTION_KINDS.items():
+        for kind in kinds:
+            yield Sample(m.DLQ_TOTAL, pipeline.dead_letters_delivered[stage, kind], (stage, kind))
+    yield Sample(m.DLQ_OPEN, service.connections.dead_letters.open_letters)
+
+
+def _savings(service: RunningService) -> Iterator[Sample]:
+    savings = service.pipeline.flights.savings()
+    for topic in _log_topics(service):
+        one = savings.get(topic)
+        ways = {"known": 0, "collapsed": 0, "rejected": 0} | dict.fromkeys(SOURCES, 0)
+        if one is not None:
+            ways |= {"known": one.known, "collapsed": one.collapsed, "rejected": one.rejected} | {s: one.sources[s] for s in SOURCES}
+        for way, count in ways.items():
+            yield Sample(m.CHUNKS_TOTAL, count, (topic, way))
+        yield Sample(m.TOKENS_TOTAL, 0 if one is None else one.tokens_embedded, (topic, "embedded"))
+        yield Sample(m.TOKENS_TOTAL, 0 if one is None else one.tokens_saved, (topic, "saved"))
+        yield Sample(m.TEMPLATES, 0 if one is None else int(one.distinct), (topic,))
+
+
+def _cache(service: RunningService) -> Iterator[Sample]:
+    levels = service.pipeline.levels
+    for level, tally in levels.tallies.items():
+        yield Sample(m.CACHE_TOTAL, tally.hits, (level, "hit"))
+        yield Sample(m.CACHE_TOTAL, tally.misses, (level, "miss"))
+    redis = CacheTally() if service.redis is None else service.redis.tally
+    yield Sample(m.CACHE_TOTAL, redis.late + redis.skipped, ("redis", "error"))
+    yield Sample(m.CACHE_TOTAL, redis.corrupt, ("redis", "corrupt"))
+
+
+def _engine(service: RunningService) -> Iterator[Sample]:
+    pipeline = service.pipeline
+    tally, engine = pipeline.embedder.tally, pipeline.guarded_engine
+    yield Sample(m.BATCH_SIZE, tally.sizes.seen())
+    yield Sample(m.BATCH_TOKENS, tally.batch_tokens.seen())
+    yield Sample(m.BATCH_WAIT_SECONDS, tally.waits.seen())
+    yield Sample(m.EMBED_SECONDS, tally.batch_seconds.seen())
+    yield Sample(m.ENGINE_UP, float(engine.is_up))
+    yield Sample(m.ENGINE_RESTARTS_TOTAL, engine.restarts)
+    yield Sample(m.ENGINE_BUSY_TOTAL, tally.seconds)
+    batcher = pipeline.embedder.batcher
+    yield Sample(m.BATCH_LIMIT_TOKENS, min(batcher.capped_tokens, engine.limit_tokens) if batcher.queries_arrive else engine.limit_tokens)
+
+
+def _stages(service: RunningService) -> Iterator[Sample]:
+    pipeline = service.pipeline
+    for lane in (pipeline.prepare_lane, pipeline.query_lane, pipeline.embedder, pipeline.store_lane, pipeline.answer_lane):
+        yield Sample(m.LANE_ENTRIES, len(lane), (lane.name,))
+        yield Sample(m.STAGE_WAIT_SECONDS, lane.waits.seen(), (lane.name,))
+    for stage, meter in pipeline.busy.items():
+        yield Sample(m.STAGE_BUSY_TOTAL, meter.seconds, (stage,))
+    yield Sample(m.STAGE_BUSY_TOTAL, pipeline.embedder.tally.seconds, ("engine",))
+
+
+def _sink(service: RunningService) -> Iterator[Sample]:
+    store, resume = service.pipeline.store, service.pipeline.resume.tally
+    tally = store.tally
+    yield Sample(m.SINK_LINES_TOTAL, tally.lines)
+    rows = {"templates": tally.templates, "blocks": tally.blocks, "merged": tally.merged, "deleted": tally.deleted}
+    for op, count in rows.items():
+        yield Sample(m.SINK_ROWS_TOTAL, count, (op,))
+    for op, writes in tally.writes.items():
+        yield Sample(m.SINK_SECONDS, writes.seen(), (op,))
+    for kind in ("busy", "rejected"):
+        yield Sample(m.SINK_ERRORS_TOTAL, tally.errors[kind], (kind,))
+    yield Sample(m.SINK_BYTES_TOTAL, tally.block_bytes)
+    yield Sample(m.WAITING_LINES, store.waiting_lines)
+    yield Sample(m.UPKEEP_TOTAL, tally.upkeep_seconds)
+    yield Sample(m.SKIPPED_LINES_TOTAL, resume.skipped_lines)
+    yield Sample(m.RESUME_SECONDS_TOTAL, resume.seconds)
+
+
+def _queries(service: RunningService) -> Iterator[Sample]:
+    tally = service.pipeline.answer.tally
+    for stage in (*STAGES, "total"):
+        yield Sample(m.QUERY_SECONDS, tally.seconds[stage].seen(), (stage,))
+    for outcome in _QUERY_OUTCOMES:
+        yield Sample(m.QUERIES_TOTAL, tally.outcomes[outcome], (outcome,))
+    yield Sample(m.QUERIES_TOTAL, service.pipeline.query_tally.unanswerable, ("unanswerable",))
+    yield Sample(m.QUERY_EXPIRED_TOTAL, tally.outcomes["expired"])
+    yield Sample(m.REPLIES_LOST_TOTAL, service.connections.replies.undelivered)
+
+
+def _health(service: RunningService) -> Iterator[Sample]:
+    for probe in service.status.probes:
+        yield Sample(m.DEPENDENCY_UP, float(not probe.error_line()), (probe.name,))
+    yield Sample(m.LOG_LINES_DROPPED_TOTAL, dropped_lines())
+    yield Sample(m.READY, float(service.status.health.ready().is_good))

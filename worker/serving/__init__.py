@@ -1,0 +1,1 @@
+"""What the worker answers over HTTP; only `server`, `api` and `mcp_server` load libraries for it."""

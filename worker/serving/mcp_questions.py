@@ -1,0 +1,222 @@
+"""What each MCP tool asks the worker, and what it makes of the answers.
+
+The tools only read, and they are pure over what `LogIndex` holds, so that `/mcp` in the worker and `vectail mcp` on a person's machine are
+the same. `worker.serving.mcp_tools` calls them.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from worker.asking.moments import shown_time
+from worker.asking.places import RecordPlace
+from worker.serving.mcp_answer import Answer
+from worker.serving.mcp_arguments import (
+    AroundArguments,
+    BadArgument,
+    CompareArguments,
+    Filtered,
+    LookupArguments,
+    OverviewArguments,
+    SearchArguments,
+    TemplatesArguments,
+    Window,
+)
+from worker.serving.mcp_lines import LineTemplate
+
+_TOP: Final = 20
+_BUCKETS: Final = 24
+_SIMILAR: Final = 3
+
+
+class NotAnswered(Exception):
+    """No answer came, or the query was refused; the message says why and is not log text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogIndex:
+    """What the tools ask.
+
+    Thread: an event loop's; what it calls may work on others.
+    """
+
+    ask: Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+    """Sends a query as docs/queries.md has them and returns its answer. Raises NotAnswered."""
+    templates_of: Callable[[str, str | None], Awaitable[Sequence[LineTemplate]]]
+    """What a pasted line is, in one topic or in all."""
+    read_lag: Callable[[], Awaitable[Mapping[str, Any]]] | None = None
+    """What `GET /api/lag` answers. None: it cannot be asked here. Raises NotAnswered."""
+    now_ms: Callable[[], int]
+    """Milliseconds since 1970."""
+
+
+async def overview(index: LogIndex, arguments: OverviewArguments) -> Answer:
+    """Tell which services, levels and topics there are, how much comes when, how far the index lags, and what is most frequent."""
+    now_ms = index.now_ms()
+    filters = arguments.filters(now_ms)
+    by = [["service"], ["level"], ["topic"], ["time"]]
+    counted = await index.ask({"as": "counts", "by": by, "top": _TOP, "buckets": _BUCKETS, "filters": filters})
+    *labels, volume = counted["groups"]
+    frequent = await index.ask({"as": "templates", "k": 10, "filters": filters})
+    log_data = {
+        **{name: [_with_times(one) for one in of["counts"]] for name, of in zip(("services", "levels", "topics"), labels, strict=True)},
+        "volume": [{"time": shown_time(one["time"]), "lines": one["lines"]} for one in volume["counts"]],
+        "top_templates": [_template(one) for one in frequent["templates"]],
+    }
+    lag, notes = await _lag(index)
+    lines = sum(one["lines"] for one in volume["counts"])
+    facts = {"window": _shown_window(arguments.window(now_ms)), "lines": lines, "bucket_s": volume.get("bucket_ms", 0) / 1000, "lag": lag}
+    notes += [] if lines else [await _why_empty(index, arguments)]
+    return Answer(log_data=log_data, facts=facts, notes=tuple(notes), complete=counted["complete"] and frequent["complete"])
+
+
+async def search(index: LogIndex, arguments: SearchArguments) -> Answer:
+    """Find the lines that fit a question best."""
+    now_ms = index.now_ms()
+    filters = arguments.filters(now_ms)
+    if arguments.query is None and not filters.keys() & {"family", "template"}:
+        raise BadArgument("query: say what to look for, or name a family or a template")
+    wanted = {"text": arguments.query, "mode": arguments.mode, "per_family": arguments.per_family}
+    query = {"k": arguments.k, "filters": filters, **{name: value for name, value in wanted.items() if value is not None}}
+    answer = await index.ask(query)
+    notes = () if answer["hits"] else (await _why_empty(index, arguments),)
+    facts = {"window": _shown_window(arguments.window(now_ms)), **({"mode": answer["mode"]} if "mode" in answer else {})}
+    return Answer(log_data={"hits": [_line(one) for one in answer["hits"]]}, facts=facts, notes=notes, complete=answer["complete"])
+
+
+async def templates(index: LogIndex, arguments: TemplatesArguments) -> Answer:
+    """List families of templates, or templates, most frequent first or nearest to a question first."""
+    now_ms = index.now_ms()
+    about = {} if arguments.query is None else {"text": arguments.query, "mode": "dense"}
+    expand = {"expand": True} if arguments.expand else {}
+    answer = await index.ask({"as": "templates", "k": arguments.k, "filters": arguments.filters(now_ms), **about, **expand})
+    notes = () if answer["templates"] else (await _why_empty(index, arguments),)
+    found = [_template(one) for one in answer["templates"]]
+    facts = {"window": _shown_window(arguments.window(now_ms))}
+    return Answer(log_data={"templates": found}, facts=facts, notes=notes, complete=answer["complete"])
+
+
+async def compare(index: LogIndex, arguments: CompareArguments) -> Answer:
+    """Tell what is new, gone, more or less frequent in a window than in another."""
+    now, before = arguments.windows(index.now_ms())
+    filters = {**arguments.filters(index.now_ms()), **now.filters()}
+    query = {"as": "compare", "filters": filters, "compare": before.filters(), "k": arguments.k}
+    query |= {} if arguments.query is None else {"text": arguments.query}
+    query |= {"expand": True} if arguments.expand else {}
+    answer = await index.ask(query)
+    changes: dict[str, list[dict[str, Any]]] = {"new": [], "gone": [], "up": [], "down": []}
+    for one in answer["compare"]:
+        shown = _with_times({name: value for name, value in one.items() if name != "change" and value is not None})
+        changes.setdefault(one["change"], []).append(shown)
+    totals = answer.get("totals", {})
+    notes = () if any(totals.values()) else (await _why_empty(index, arguments),)
+    facts = {"window": _shown_window(now), "compared_with": _shown_window(before), "totals": totals}
+    return Answer(log_data=changes, facts=facts, notes=notes, complete=answer["complete"])
+
+
+async def around(index: LogIndex, arguments: AroundArguments) -> Answer:
+    """Show the lines before and after one, in their partition."""
+    query = arguments.query()
+    answer = await index.ask({"around": query})
+    lines = [_line(one) | ({"here": True} if one["offset"] == query["offset"] else {}) for one in answer["hits"]]
+    notes = () if lines else ("There is no line at this place: it may have expired, or the topic, partition or offset is another.",)
+    return Answer(log_data={"lines": lines}, facts={"where": arguments.where.strip()}, notes=notes, complete=answer["complete"])
+
+
+async def lookup(index: LogIndex, arguments: LookupArguments) -> Answer:
+    """Tell what kind of line a pasted one is, how often that kind came, since when, and whether it is new."""
+    new_since_ms = arguments.new_since_ms(index.now_ms())
+    kinds = await index.templates_of(arguments.line, arguments.topic)
+    by_id = {one.template: one for one in kinds}
+    found: Mapping[str, Any] = {"templates": [], "complete": True}
+    if by_id:
+        found = await index.ask({"as": "templates", "expand": True, "k": len(by_id), "filters": {"template": list(by_id)}})
+    facts: dict[str, Any] = {"found": bool(found["templates"]), "new_since": shown_time(new_since_ms)}
+    if found["templates"]:
+        facts["is_new"] = min(one["first"] for one in found["templates"]) >= new_since_ms
+        return await _known(index, found, by_id, facts)
+    similar = await index.ask({"as": "templates", "expand": True, "k": _SIMILAR, "text": arguments.line[:4_096], "mode": "dense"})
+    masked = [{"template": one.template, "text": one.text, "topics": one.topics} for one in kinds]
+    note = (
+        "No line of this kind is in the index, as the line is masked here: it is new, or it was long and stored in pieces, or the worker"
+        " masks it otherwise. `similar` has the nearest kinds; a score of 1 is the same kind."
+    )
+    log_data = {"masked": masked, "similar": [_template(one) for one in similar["templates"]]}
+    return Answer(log_data=log_data, facts=facts, notes=(note,), complete=similar["complete"])
+
+
+async def _known(index: LogIndex, found: Mapping[str, Any], by_id: Mapping[str, LineTemplate], facts: Mapping[str, Any]) -> Answer:
+    """Return what is known of templates that are in the index, with the totals of their families and when their lines came."""
+    families = list(dict.fromkeys(one["family"] for one in found["templates"]))
+    whole = await index.ask({"as": "templates", "k": len(families), "filters": {"family": families}})
+    ids = [one["template"] for one in found["templates"]]
+    volume = await index.ask({"as": "counts", "by": ["time"], "buckets": _BUCKETS, "filters": {"template": ids}})
+    log_data = {
+        "templates": [_template(one) | {"topics": by_id[one["template"]].topics} for one in found["templates"]],
+        "families": [_template(one) for one in whole["templates"] if one["templates"] > 1],
+        "volume": [{"time": shown_time(one["time"]), "lines": one["lines"]} for one in volume["counts"]],
+    }
+    complete = found["complete"] and whole["complete"] and volume["complete"]
+    return Answer(log_data=log_data, facts={**facts, "bucket_s": volume.get("bucket_ms", 0) / 1000}, complete=complete)
+
+
+async def _lag(index: LogIndex) -> tuple[list[dict[str, Any]] | None, list[str]]:
+    """Return how far each group lags, and notes about it; None if it is unknown."""
+    if index.read_lag is None:
+        return None, ["The lag is known over HTTP only; `vectail lag` shows it."]
+    try:
+        answer = await index.read_lag()
+    except NotAnswered as error:
+        return None, [f"The lag is unknown: {error}"]
+    if answer.get("error"):
+        return None, [f"The lag is unknown: {answer['error']}"]
+    names = ("group", "kind", "state", "records", "seconds", "drain_s")
+    return [{name: one.get(name) for name in names} for one in answer["groups"]], []
+
+
+async def _why_empty(index: LogIndex, arguments: Filtered) -> str:
+    """Return why no line passes the filters, and what to try."""
+    answer = await index.ask({"as": "counts", "by": ["topic"], "top": 1_000})
+    if not answer["counts"]:
+        return "The index holds no lines yet."
+    lines = sum(one["lines"] for one in answer["counts"])
+    first, last = min(one["first"] for one in answer["counts"]), max(one["last"] for one in answer["counts"])
+    window = arguments.window(index.now_ms())
+    is_outside = (window.since_ms is not None and window.since_ms > last) or (window.until_ms is not None and window.until_ms <= first)
+    advice = "the window lies outside: set since and until" if is_outside else "widen the window (since: all), or drop filters"
+    return f"Nothing was found. The index holds {lines:,} lines, logged from {shown_time(first)} to {shown_time(last)}: {advice}."
+
+
+def _line(one: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a line, or a hit, as an answer has it: without what is empty."""
+    shown = {
+        "time": shown_time(one["time"]),
+        "level": one["level"],
+        "service": one["service"],
+        "text": one["text"],
+        "where": str(RecordPlace(one["topic"], one["partition"], one["offset"])),
+        "template": one["template"],
+        **{name: one[name] for name in ("family", "name", "family_templates", "family_lines", "sampled", "fields") if name in one},
+    }
+    if "score" in one:
+        shown["score"] = round(one["score"], 4)
+    if one.get("chunks", 1) > 1:
+        shown["piece"] = f"{one['chunk'] + 1} of {one['chunks']}"
+    if one["text"] is None:
+        shown["template_text"] = one["template_text"]
+    return {name: value for name, value in shown.items() if value not in (None, "", {})}
+
+
+def _template(one: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a family or a template of a listing as an answer has it."""
+    shown = _with_times({name: value for name, value in one.items() if value is not None})
+    return shown | ({"score": round(one["score"], 4)} if "score" in one else {})
+
+
+def _with_times(one: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: shown_time(value) if name in ("first", "last", "time") else value for name, value in one.items()}
+
+
+def _shown_window(window: Window) -> dict[str, str] | str:
+    """Return the ends of a window that are set, or that it has none."""
+    return {name.removesuffix("_ms"): shown_time(value) for name, value in window.filters().items()} or "all"

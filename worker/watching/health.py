@@ -1,0 +1,109 @@
+"""Whether a worker is alive and whether it is ready. Pure: it reads what others record and never waits.
+
+Alive is about this process only: would a restart help? It never depends on Kafka, the index or Redis, because a supervisor that restarts
+workers while Milvus is down makes the outage worse. Ready is about the dependencies, each by name.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Literal, NamedTuple, Protocol
+
+from worker.watching.probe import Probe
+
+_MOST_GAP_SHARE: Final = 1 / 3
+"""Of `kafka.max_poll_interval_s`, after which Kafka takes the partitions from a consumer that does not poll."""
+_LEAST_GAP_S: Final = 10.0
+DEGRADING: Final = ("redis", "registry")
+"""Dependencies without which the worker goes on: slower, or but for records whose schemas it does not know yet."""
+
+Phase = Literal["starting", "running", "stopping"]
+"""A worker is running once the index is open and polling has begun."""
+
+
+class PollingLoop(Protocol):
+    """A poller, as far as health reads it."""
+
+    last_poll_s: float
+
+
+class RunningStage(Protocol):
+    """A stage, as far as health reads it."""
+
+    name: str
+
+    def is_alive(self) -> bool:
+        """Return whether its thread runs."""
+
+
+class Verdict(NamedTuple):
+    """The content of a page."""
+
+    status: str
+    """`alive` or `dead`; `ready`, `degraded` or `not_ready`."""
+    checks: Mapping[str, str]
+    """Each check by name: `ok`, or what is wrong in one line."""
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the page answers 200."""
+        return self.status in ("alive", "ready", "degraded")
+
+
+class Health:
+    """Every verdict is computed when it is asked for.
+
+    Thread: any.
+    """
+
+    def __init__(
+        self,
+        *,
+        pollers: Mapping[str, PollingLoop],
+        stages: Sequence[RunningStage],
+        probes: Sequence[Probe],
+        phase: Callable[[], Phase],
+        engine_is_up: Callable[[], bool],
+        has_joined: Callable[[], bool],
+        max_poll_interval_s: float,
+        clock: Callable[[], float],
+    ) -> None:
+        """`has_joined`: whether both groups have assigned partitions, possibly none."""
+        self._pollers = pollers
+        self._stages = stages
+        self._probes = probes
+        self._phase = phase
+        self._engine_is_up = engine_is_up
+        self._has_joined = has_joined
+        self._most_gap_s = max(max_poll_interval_s * _MOST_GAP_SHARE, _LEAST_GAP_S)
+        self._clock = clock
+
+    @property
+    def phase(self) -> Phase:
+        """What the worker does now."""
+        return self._phase()
+
+    def alive(self) -> Verdict:
+        """Return whether the poll loops and the stages run; always alive while the worker starts or stops."""
+        phase = self._phase()
+        if phase != "running":
+            return Verdict("alive", {"worker": phase})
+        now_s = self._clock()
+        checks = {}
+        for name, poller in self._pollers.items():
+            gap_s = now_s - poller.last_poll_s
+            checks[f"poller-{name}"] = "ok" if gap_s <= self._most_gap_s else f"has not polled for {gap_s:.0f} s"
+        for stage in self._stages:
+            checks.setdefault(stage.name, "ok" if stage.is_alive() else "has ended")
+        return Verdict("alive" if set(checks.values()) == {"ok"} else "dead", checks)
+
+    def ready(self) -> Verdict:
+        """Return whether lines are indexed and queries answered now, and if not, what is missing."""
+        checks = {probe.name: probe.error_line() or "ok" for probe in self._probes}
+        phase = self._phase()
+        if phase == "starting":
+            checks["index"] = checks["index"] if checks["index"] != "ok" else "not open yet"
+        checks["engine"] = "ok" if self._engine_is_up() else "being made anew"
+        checks["assignment"] = "ok" if self._has_joined() else "waiting for the groups to assign partitions"
+        if phase == "stopping":
+            checks["worker"] = phase
+        bad = {name for name, result in checks.items() if result != "ok"}
+        return Verdict("not_ready" if bad - set(DEGRADING) else "degraded" if bad else "ready", checks)

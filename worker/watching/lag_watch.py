@@ -1,0 +1,112 @@
+"""Reads from Kafka at intervals how far behind the worker's groups are in the partitions that it owns.
+
+The numbers are Kafka's own (from `worker.groups`, as in `vectail lag`) and not the consumer's, because a paused partition brings no
+news. Reading them is also the probe that tells whether Kafka answers.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from consumers.groupless.groupless_reader import TopicUnknown
+from consumers.kafka.subscription import Subscription
+from consumers.record import Partition
+from consumers.source import KafkaRefused
+from worker.runtime.kafka_admin import BrokerAway
+from worker.watching.group_offsets import ConsumerGroup, GroupPosition, read_positions
+from worker.watching.group_positions import GroupState, KafkaPositions
+from worker.watching.lag_history import LagHistory
+from worker.watching.partition_lag import Lag, LagSnapshot, lag_by_partition
+from worker.watching.probe import ProbeFailed
+
+_UNASKED = GroupState("unknown", [])
+
+
+class PartitionLag(NamedTuple):
+    """A group's position in one partition, and how far behind it is."""
+
+    position: GroupPosition
+    lag: Lag
+
+
+class LagWatch:
+    """All it shows comes from one snapshot of the partitions that were owned then.
+
+    Thread: `read` and `close` one; the rest from any.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], KafkaPositions],
+        groups: Sequence[ConsumerGroup],
+        *,
+        owned: Callable[[], Collection[Partition]],
+        clock: Callable[[], float],
+        wall_ms: Callable[[], float],
+        history: LagHistory | None = None,
+    ) -> None:
+        """`owned` returns the partitions of all groups that this worker owns now; each look adds a point to `history`."""
+        self._connect = connect
+        self._groups = groups
+        self._owned = owned
+        self._clock = clock
+        self._wall_ms = wall_ms
+        self._history = history or LagHistory()
+        self._kafka: KafkaPositions | None = None
+        self._before: LagSnapshot | None = None
+        self.by_partition: Mapping[Partition, PartitionLag] = {}
+        """From the last snapshot; replaced as a whole."""
+        self.read_s: float | None = None
+        """When the last snapshot was taken, on the given clock."""
+
+    def read(self) -> None:
+        """Take a snapshot. Raises ProbeFailed when Kafka does not answer, or refuses."""
+        try:
+            self._kafka = self._kafka or self._connect()
+            now = self._snapshot(self._kafka, set(self._owned()))
+        except BrokerAway as error:
+            raise ProbeFailed(str(error)) from None
+        except KafkaRefused as error:
+            # The client goes on asking with the leader epochs that it remembers from before a restart of the broker (librdkafka 2.16).
+            self.close()
+            raise ProbeFailed(str(error)) from None
+        lags = lag_by_partition(self._before, now)
+        self.by_partition = {one.partition: PartitionLag(one, lags[one.partition]) for one in now.positions}
+        self.read_s, self._before = now.at_s, now
+
+    def close(self) -> None:
+        """Close the connection; the client's threads end with the last reference to it."""
+        kafka, self._kafka = self._kafka, None
+        if kafka is not None:
+            kafka.close()
+
+    def _snapshot(self, kafka: KafkaPositions, owned: Collection[Partition]) -> LagSnapshot:
+        at_s, at_ms = self._clock(), int(self._wall_ms())
+        by_group = {group.name: _read_owned(kafka, group, owned) for group in self._groups}
+        for name, found in by_group.items():
+            for one in found:
+                self._history.add_point(name, one.partition, at_ms, one.lag_records)
+        positions = [one for found in by_group.values() for one in found]
+        oldest_ms = kafka.times_at({one.partition: one.next_offset for one in positions if one.lag_records})
+        return LagSnapshot(at_s=at_s, at_ms=at_ms, state=_UNASKED, positions=positions, oldest_ms=oldest_ms)
+
+
+def _read_owned(kafka: KafkaPositions, group: ConsumerGroup, owned: Collection[Partition]) -> list[GroupPosition]:
+    """Return a group's positions in what is owned. Raises BrokerAway; KafkaRefused also for a name that does not exist.
+
+    Of the topics that fit a pattern only those that are owned are asked for: all topics of a cluster are too much every few seconds. One of
+    them that was deleted is left out; it is owned until the next rebalance.
+    """
+    reads = group.subscription
+    fitting = reads.matching({partition.topic for partition in owned}) if reads.patterns else frozenset()
+    try:
+        return _read_topics(kafka, group, dict.fromkeys((*reads.names, *sorted(fitting))), owned)
+    except TopicUnknown:
+        existing = fitting.intersection(kafka.topics())
+        if existing == fitting:
+            raise
+        return _read_topics(kafka, group, dict.fromkeys((*reads.names, *sorted(existing))), owned)
+
+
+def _read_topics(kafka: KafkaPositions, group: ConsumerGroup, topics: Iterable[str], owned: Collection[Partition]) -> list[GroupPosition]:
+    asked = group._replace(subscription=Subscription(names=tuple(topics)))
+    return [one for one in read_positions(kafka, asked) if one.partition in owned] if asked.subscription.names else []
