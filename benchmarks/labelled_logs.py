@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.race import Missing
-from producers.file_lines import FileUnreadable, TooLarge, read_files
+from producers.file_lines import FileUnreadable, LineTooLarge, read_files
 
 
 class Misfit(Missing):
@@ -61,5 +61,5 @@ def _read_log(labels: Path) -> list[LabelledLine]:
     return [
         LabelledLine(line.decode("utf-8", "replace"), Label(labels.stem, event), message, label_text)
         for line, (event, message, label_text) in zip(lines, labelled, strict=True)
-        if not isinstance(line, TooLarge)
+        if not isinstance(line, LineTooLarge)
     ]

@@ -14,7 +14,7 @@ from benchmarks.query_latency_client import Answered, ClosedLoop, OpenLoop
 from benchmarks.query_latency_figures import Round, Stretch, capped_batches, closed_figures
 from benchmarks.query_latency_sides import BatchTime, Side, await_committed, await_that, opened
 from benchmarks.query_latency_texts import QUERY_WORDS, distinct_lines, distinct_questions, poisson_times, words_of
-from producers.file_lines import TooLarge, read_files
+from producers.file_lines import LineTooLarge, read_files
 from producers.log_feed import synthetic_lines
 from worker.embedding.loaded import LoadedModel
 from worker.querying.query_text import new_query_encoder
@@ -157,5 +157,5 @@ def measure_idle(
 
 def _lines(plan: Plan) -> list[bytes]:
     if plan.files:
-        return [line for line in read_files(plan.files) if line and not isinstance(line, TooLarge)]
+        return [line for line in read_files(plan.files) if line and not isinstance(line, LineTooLarge)]
     return list(synthetic_lines(_SEED, plan.lines, int(time.time() * 1000) - 8 * plan.lines))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from benchmarks.copies import copies
 from consumers.text.mask import MASKS_VERSION, Masker
 from sinks.arrow import string_column
-from sinks.block import Block, BlockId, BlockPlace, Coded, Lines, new_run
+from sinks.block import Block, BlockId, BlockPlace, CodedColumn, Lines, new_run
 from sinks.build import BlockBounds, build
 from sinks.lines import coded, take_coded
 from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
@@ -155,7 +155,7 @@ class _Columns:
         """Return some lines of a piece, which begins with line number `first`."""
         number = first + rows
 
-        def one(column: Coded) -> Coded:
+        def one(column: CodedColumn) -> CodedColumn:
             return take_coded(column, number % self._size)
 
         zeros, ones = np.zeros(len(rows), np.int32), np.ones(len(rows), np.int32)

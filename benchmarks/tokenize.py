@@ -25,7 +25,7 @@ import tokenizers
 
 from benchmarks.program import FILES, Figures, program
 from benchmarks.race import Missing, race, ratios, seconds_of
-from producers.file_lines import TooLarge, read_files
+from producers.file_lines import LineTooLarge, read_files
 from producers.log_feed import synthetic_lines
 from worker.embedding.model.folder import default_folder
 from worker.embedding.model.prepared import PreparedModel, prepare_model
@@ -152,7 +152,7 @@ def lines_of(files: list[str], count: int) -> list[str]:
     """Lines of the files, or synthetic ones: seeded, so the same in every run. Raises Missing without a line."""
     if not files:
         return [line.decode() for line in synthetic_lines(_SEED, count, _BEGIN_MS)]
-    lines = [line.decode("utf-8", "replace") for line in read_files(files) if not isinstance(line, TooLarge)]
+    lines = [line.decode("utf-8", "replace") for line in read_files(files) if not isinstance(line, LineTooLarge)]
     if not lines:
         raise Missing("the files hold no line")
     return lines

@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from producers.file_lines import TooLarge
+from producers.file_lines import LineTooLarge
 from producers.kafka import Header
 
 HEAD_BYTES: Final = 65_536
@@ -48,13 +48,13 @@ class DeadLetter(NamedTuple):
     """One line."""
     pieces: Sequence[ListedPiece] = ()
     """Rejected pieces; empty if the whole record is rejected."""
-    cut: TooLarge | None = None
+    cut: LineTooLarge | None = None
     """Set if `value` is only the head of a line that was too large to keep."""
     trace: Sequence[Header] = ()
     """Carry its trace on; they come last."""
 
     @classmethod
-    def too_large(cls, line: TooLarge, *, topic: str, time_ms: int) -> "DeadLetter":
+    def too_large(cls, line: LineTooLarge, *, topic: str, time_ms: int) -> "DeadLetter":
         """Make the dead letter of a line that never became a record: its head, size and SHA-256, and no coordinates."""
         reason = f"too_large: line {line.number} of {line.file} has {line.size_bytes} bytes"
         return cls(topic, None, None, "", time_ms, None, line.head, (), "feed", reason, (), line)

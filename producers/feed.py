@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple
 
-from producers.file_lines import TooLarge
+from producers.file_lines import LineTooLarge
 from producers.kafka import KafkaProducer, ProducerBroken, TopicMissing
 
 RECORD_OVERHEAD_BYTES: Final = 128
@@ -135,13 +135,13 @@ class _Feeder(NamedTuple):
 
 
 def feed(
-    lists: Iterable[Sequence[bytes | TooLarge]],
+    lists: Iterable[Sequence[bytes | LineTooLarge]],
     producer: KafkaProducer,
     topic: str,
     *,
     progress: FeedProgress,
     pause: Callable[[float], bool],
-    refuse: Callable[[TooLarge], None],
+    refuse: Callable[[LineTooLarge], None],
     rate: float | None = None,
     window: FeedWindow | None = None,
 ) -> None:
@@ -160,7 +160,7 @@ def feed(
     for run in _runs(lists, most):
         if progress.failure is not None:
             break
-        if isinstance(run, TooLarge):
+        if isinstance(run, LineTooLarge):
             progress.read += 1
             progress.too_large += 1
             refuse(run)
@@ -177,15 +177,15 @@ def feed(
     _await_delivery(producer, topic, progress, pause)
 
 
-def _runs(lists: Iterable[Sequence[bytes | TooLarge]], most: int) -> Iterator[list[bytes] | TooLarge]:
+def _runs(lists: Iterable[Sequence[bytes | LineTooLarge]], most: int) -> Iterator[list[bytes] | LineTooLarge]:
     """Yield lines as they come, up to `most` neighbours together, and lines that are too large by themselves."""
     for lines in lists:
         run: list[bytes] = []
         for line in lines:
-            if run and (len(run) == most or isinstance(line, TooLarge)):
+            if run and (len(run) == most or isinstance(line, LineTooLarge)):
                 yield run
                 run = []
-            if isinstance(line, TooLarge):
+            if isinstance(line, LineTooLarge):
                 yield line
             else:
                 run.append(line)

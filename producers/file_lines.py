@@ -1,7 +1,7 @@
 r"""Reads files as lines, which `feed` and `demo` send to Kafka, one record per line.
 
 Lines end at `\n`; one `\r` before it is not part of the text; a last line without an end counts. Bytes are passed on unchanged. A line
-above the limit becomes a `TooLarge`; at most the limit and one block are held of it.
+above the limit becomes a `LineTooLarge`; at most the limit and one block are held of it.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ class FileUnreadable(Exception):
     """A file cannot be read as lines; the message is one line for the user."""
 
 
-class TooLarge(NamedTuple):
+class LineTooLarge(NamedTuple):
     """A line that is too long for a record."""
 
     file: str
@@ -56,10 +56,10 @@ class _LongLine:
         self._held = b"\r" if seen.endswith(b"\r") else b""
         self._take(seen[: len(seen) - len(self._held)])
 
-    def end(self, file: str, number: int, *, at_newline: bool) -> TooLarge:
+    def end(self, file: str, number: int, *, at_newline: bool) -> LineTooLarge:
         if not at_newline:
             self._take(self._held)
-        return TooLarge(file, number, self._head, self._size_bytes, self._hash.hexdigest())
+        return LineTooLarge(file, number, self._head, self._size_bytes, self._hash.hexdigest())
 
     def _take(self, text: bytes) -> None:
         self._head += text[: HEAD_BYTES - len(self._head)]
@@ -67,12 +67,12 @@ class _LongLine:
         self._hash.update(text)
 
 
-def read_lines(source: ByteSource, *, file: str = STDIN, max_record_bytes: int = MAX_RECORD_BYTES) -> Iterator[bytes | TooLarge]:
+def read_lines(source: ByteSource, *, file: str = STDIN, max_record_bytes: int = MAX_RECORD_BYTES) -> Iterator[bytes | LineTooLarge]:
     """Yield every line of `source` as soon as it is complete; `file` is only the name in a TooLarge."""
     return chain.from_iterable(_lists_in(source, file, max_record_bytes))
 
 
-def _lists_in(source: ByteSource, file: str, max_record_bytes: int) -> Iterator[list[bytes | TooLarge]]:
+def _lists_in(source: ByteSource, file: str, max_record_bytes: int) -> Iterator[list[bytes | LineTooLarge]]:
     """Yield the lines of `source` as soon as they are complete, those that end in one block together.
 
     A block is never larger than the limit, so only a line that began in an earlier block can exceed it; lines within one block need no
@@ -129,12 +129,12 @@ def check_files(paths: Sequence[str]) -> None:
         raise FileUnreadable(message)
 
 
-def read_files(paths: Sequence[str], *, max_record_bytes: int = MAX_RECORD_BYTES) -> Iterator[bytes | TooLarge]:
+def read_files(paths: Sequence[str], *, max_record_bytes: int = MAX_RECORD_BYTES) -> Iterator[bytes | LineTooLarge]:
     """Yield the lines of all files in turn; `-` is standard input. Raises FileUnreadable."""
     return chain.from_iterable(read_lists(paths, max_record_bytes=max_record_bytes))
 
 
-def read_lists(paths: Sequence[str], *, max_record_bytes: int = MAX_RECORD_BYTES) -> Iterator[list[bytes | TooLarge]]:
+def read_lists(paths: Sequence[str], *, max_record_bytes: int = MAX_RECORD_BYTES) -> Iterator[list[bytes | LineTooLarge]]:
     """Yield the lines that `read_files` yields, those together that were read together. Raises FileUnreadable."""
     for path in paths:
         try:
@@ -144,6 +144,6 @@ def read_lists(paths: Sequence[str], *, max_record_bytes: int = MAX_RECORD_BYTES
             raise FileUnreadable(f"{path}: {error.strerror or error}") from None
 
 
-def _finish(line: bytes, file: str, number: int, max_record_bytes: int) -> bytes | TooLarge:
+def _finish(line: bytes, file: str, number: int, max_record_bytes: int) -> bytes | LineTooLarge:
     text = line[:-1] if line.endswith(b"\r") else line
     return text if len(text) <= max_record_bytes else _LongLine(line).end(file, number, at_newline=True)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sinks.block import Coded, Column
+from sinks.block import CodedColumn, Column
 from sinks.zstd_frame import content_bytes
 
 ZSTD_LEVEL = 1
@@ -24,7 +24,7 @@ _OPTIONS = pa.ipc.IpcWriteOptions(use_threads=False)
 _READ_OPTIONS = pa.ipc.IpcReadOptions(use_threads=False)
 _LINE_FEED = 10
 
-PackedColumn = NDArray[Any] | Coded | Column
+PackedColumn = NDArray[Any] | CodedColumn | Column
 """A column that can be packed: numbers, few distinct strings, or strings."""
 
 
@@ -218,7 +218,7 @@ def unpack(frame: bytes) -> tuple[dict[str, PackedColumn], dict[str, str]]:
 
 
 def _array(column: PackedColumn) -> Column:
-    if isinstance(column, Coded):
+    if isinstance(column, CodedColumn):
         codes = column.codes.astype(np.min_scalar_type(max(len(column.values) - 1, 0)))
         return pa.DictionaryArray.from_arrays(pa.array(codes), _distinct_column(column.values))
     return pa.array(column) if isinstance(column, np.ndarray) else column
@@ -237,7 +237,7 @@ def _distinct_column(values: Sequence[str]) -> Column:
 def _column(array: Column) -> PackedColumn:
     array.validate(full=True)  # Arrow checks no list's offsets when it reads them, and ends the process when they are followed
     if pa.types.is_dictionary(array.type):
-        return Coded(array.indices.to_numpy(zero_copy_only=True).astype(np.int32), tuple(array.dictionary.to_pylist()))
+        return CodedColumn(array.indices.to_numpy(zero_copy_only=True).astype(np.int32), tuple(array.dictionary.to_pylist()))
     if pa.types.is_string(array.type):
         return array
     return (array.flatten() if pa.types.is_list(array.type) else array).to_numpy(zero_copy_only=True)

@@ -78,7 +78,7 @@ def base64_characters(size_bytes: int) -> int:
     return 4 * -(-size_bytes // 3)
 
 
-class Coded(NamedTuple):
+class CodedColumn(NamedTuple):
     """A column with few distinct values.
 
     Thread: any.
@@ -119,9 +119,9 @@ class Lines(NamedTuple):
     came in their place, which are of a later leader."""
     last_leader_epoch: NDArray[np.int32]
     """Of the last of its entry's records."""
-    service: Coded
-    level: Coded
-    template: Coded
+    service: CodedColumn
+    level: CodedColumn
+    template: CodedColumn
     """Texts of templates."""
     text: Column
     """Raw texts; null where only the template was kept (sampling), or where they were not read. An empty one is stored as null."""

@@ -54,7 +54,7 @@ class Built(NamedTuple):
     """Its id is `NO_ID`."""
 
 
-class Group(NamedTuple):
+class LineGroup(NamedTuple):
     """Lines that are to become one block, or a few if they have too much of something.
 
     Thread: any.
@@ -124,7 +124,7 @@ class Builder:
         narrow = sorted(self._waiting[:-1], key=lambda one: not one.parts)
         first_ms, last_ms = int(lines.time.min()), int(lines.time.max())
         if narrow[0].takes_all(first_ms, last_ms):
-            narrow[0].add(Group(lines, tags, now_s), first_ms, last_ms)
+            narrow[0].add(LineGroup(lines, tags, now_s), first_ms, last_ms)
             return
         left = np.arange(lines.size)
         for one in narrow:
@@ -135,9 +135,9 @@ class Builder:
             left = left[~fits]
         self._waiting[-1].add_rows(lines, tags, left, now_s)
 
-    def take(self, now_s: float, *, flush_s: float, everything: bool = False) -> list[Group]:
+    def take(self, now_s: float, *, flush_s: float, everything: bool = False) -> list[LineGroup]:
         """Return the groups that are full, and those with a line that has waited for `flush_s`; or `everything`."""
-        groups: list[Group] = []
+        groups: list[LineGroup] = []
         for one in self._waiting:
             if one.parts:
                 is_due = everything or now_s - one.parts[0].since_s >= flush_s
@@ -149,7 +149,7 @@ class _Waiting:
     """The lines of one builder, in the order in which they came."""
 
     def __init__(self) -> None:
-        self.parts: list[Group] = []
+        self.parts: list[LineGroup] = []
         self.size = 0
         self.bytes = 0
         self._low_ms = 0
@@ -173,10 +173,10 @@ class _Waiting:
     def add_rows(self, lines: Lines, tags: NDArray[np.int64], rows: NDArray[np.int64], now_s: float) -> None:
         """Take a copy of some of the given lines."""
         if len(rows):
-            part = Group(take_lines(lines, rows), tags[rows], now_s)
+            part = LineGroup(take_lines(lines, rows), tags[rows], now_s)
             self.add(part, int(part.lines.time.min()), int(part.lines.time.max()))
 
-    def add(self, part: Group, first_ms: int, last_ms: int) -> None:
+    def add(self, part: LineGroup, first_ms: int, last_ms: int) -> None:
         """Take lines with these earliest and latest times."""
         self._low_ms = min(self._low_ms, first_ms) if self.parts else first_ms
         self._high_ms = max(self._high_ms, last_ms) if self.parts else last_ms
@@ -184,7 +184,7 @@ class _Waiting:
         self.size += part.lines.size
         self.bytes += all_bytes(part.lines.text) + all_bytes(part.lines.fields)
 
-    def take(self, bounds: BlockBounds, *, is_due: bool) -> list[Group]:
+    def take(self, bounds: BlockBounds, *, is_due: bool) -> list[LineGroup]:
         """Return the groups that are full, and the rest as well if it is due."""
         if not is_due and self.size < bounds.lines and self.bytes <= bounds.raw_bytes:
             return []
@@ -192,10 +192,10 @@ class _Waiting:
         self.parts, self.size, self.bytes = [], 0, 0
         lines, tags = join_lines([part.lines for part in parts]), np.concatenate([part.tags for part in parts])
         since_s = np.repeat([part.since_s for part in parts], [part.lines.size for part in parts])
-        groups: list[Group] = []
+        groups: list[LineGroup] = []
         for start, end in _stretches(text_bytes(lines.text) + text_bytes(lines.fields), bounds):
             if is_due or end < lines.size or end - start == bounds.lines:
-                groups.append(Group(lines_between(lines, start, end), tags[start:end], float(since_s[start])))
+                groups.append(LineGroup(lines_between(lines, start, end), tags[start:end], float(since_s[start])))
                 continue
             # A copy, so that a few lines that wait do not hold the memory of all.
             for since in np.unique(since_s[start:end]):

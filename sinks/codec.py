@@ -44,7 +44,7 @@ from sinks.arrow import (
     unpack,
     utf8_of,
 )
-from sinks.block import BlockColumns, Coded, Column, Head, Lines
+from sinks.block import BlockColumns, CodedColumn, Column, Head, Lines
 from sinks.line import NO_LEADER_EPOCH
 from sinks.lines import coded_alike
 
@@ -116,7 +116,7 @@ def decode_places(frame: bytes) -> Lines:
             base = metadata.get(f"vectail.{name}")
             return values if base is None else values + int(base)
 
-        def few(name: str) -> Coded:
+        def few(name: str) -> CodedColumn:
             values = columns.get(name)
             return coded_alike(metadata.get(f"vectail.{name}", ""), size) if values is None else values  # type: ignore[return-value]
 
@@ -142,8 +142,8 @@ def decode_places(frame: bytes) -> Lines:
         )
     except (ValueError, KeyError, AttributeError, TypeError, OverflowError) as error:
         raise BlockDamaged(f"its places have no {error}") from error
-    sizes = {len(column.codes if isinstance(column, Coded) else column) for column in lines}
-    if sizes != {size} or not all(isinstance(column, Coded) for column in (lines.service, lines.level, lines.template)):
+    sizes = {len(column.codes if isinstance(column, CodedColumn) else column) for column in lines}
+    if sizes != {size} or not all(isinstance(column, CodedColumn) for column in (lines.service, lines.level, lines.template)):
         raise BlockDamaged(f"its places are of {sorted(sizes)} lines")
     return lines
 

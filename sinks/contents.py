@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sinks.arrow import JoinedTexts, as_optional_texts, distinct_texts, has_values, valid_text
-from sinks.block import Coded, Head, Lines
+from sinks.block import CodedColumn, Head, Lines
 from sinks.field_pairs import find_pairs, parsed_pairs
 from sinks.lines import take_lines
 from sinks.row import template_id, template_key
@@ -71,11 +71,11 @@ def _short_key(text: str) -> int:
     return template_key(template_id(text))
 
 
-def _valid_coded(column: Coded) -> Coded:
+def _valid_coded(column: CodedColumn) -> CodedColumn:
     try:
         "".join(column.values).encode()
     except UnicodeEncodeError:
         places = {value: place for place, value in enumerate(dict.fromkeys(map(valid_text, column.values)))}
         codes = np.array([places[valid_text(value)] for value in column.values], np.int32)
-        return Coded(codes[column.codes], tuple(places))
+        return CodedColumn(codes[column.codes], tuple(places))
     return column

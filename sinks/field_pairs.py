@@ -88,7 +88,7 @@ class FieldValues(NamedTuple):
     values: tuple[str, ...]
 
 
-class FieldNames(NamedTuple):
+class PairNames(NamedTuple):
     """Which fields n lines have: p pairs of a line and a name, in the order of the lines.
 
     Thread: any.
@@ -175,14 +175,14 @@ def field_values(fields: Column, name: str) -> FieldValues:
     return FieldValues(codes, tuple(places))
 
 
-def field_names(fields: Column) -> FieldNames:
+def field_names(fields: Column) -> PairNames:
     """Return the names of the fields of n lines, whose fields are flat objects; what is no JSON object has none."""
     pairs = find_pairs(fields)
     places: dict[str, int] = {}
     if pairs is None:
         found = [(row, name) for row, text in enumerate(as_optional_texts(fields)) for name, _ in parsed_pairs(text)]
         codes = [places.setdefault(name, len(places)) for _, name in found]
-        return FieldNames(np.array([row for row, _ in found], np.int64), np.array(codes, np.int64), tuple(places))
+        return PairNames(np.array([row for row, _ in found], np.int64), np.array(codes, np.int64), tuple(places))
     _, ends = utf8_of(fields)
     rows = np.searchsorted(ends, pairs.name.start, "right") - 1
     data = pairs.data.tobytes()
@@ -193,7 +193,7 @@ def field_names(fields: Column) -> FieldNames:
         distinct[one] = NO_VALUE if name is None else places.setdefault(name, len(places))
     numbers = np.fromiter(map(distinct.__getitem__, raw), np.int64, len(raw))
     kept = np.flatnonzero(numbers != NO_VALUE)
-    return FieldNames(rows[kept], numbers[kept], tuple(places))
+    return PairNames(rows[kept], numbers[kept], tuple(places))
 
 
 def joined_names_and_values(pairs: FieldPairs) -> tuple[NDArray[np.uint8], Spans]:

@@ -13,38 +13,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sinks.arrow import as_optional_texts, concat, null_column, string_column, take, text_at
-from sinks.block import BlockPlace, Coded, Column, Lines
+from sinks.block import BlockPlace, CodedColumn, Column, Lines
 from sinks.line import Line
 
 _OF_LINE = tuple("template" if name == "template_text" else name for name in Line._fields[len(BlockPlace._fields) :])
 """The column of each attribute of a line, after its place."""
 
 
-def coded(values: Sequence[str]) -> Coded:
+def coded(values: Sequence[str]) -> CodedColumn:
     """Return n strings as codes into their distinct values, in the order of their first use."""
     places = {value: place for place, value in enumerate(dict.fromkeys(values))}
-    return Coded(np.fromiter(map(places.__getitem__, values), np.int32, len(values)), tuple(places))
+    return CodedColumn(np.fromiter(map(places.__getitem__, values), np.int32, len(values)), tuple(places))
 
 
-def coded_alike(value: str, size: int) -> Coded:
+def coded_alike(value: str, size: int) -> CodedColumn:
     """Return n times the same string."""
-    return Coded(np.zeros(size, np.int32), (value,) if size else ())
+    return CodedColumn(np.zeros(size, np.int32), (value,) if size else ())
 
 
-def take_coded(column: Coded, rows: NDArray[np.int64]) -> Coded:
+def take_coded(column: CodedColumn, rows: NDArray[np.int64]) -> CodedColumn:
     """Return the given rows, with those values that they use."""
     return _used_only(column.codes[rows], column.values)
 
 
-def join_coded(parts: Sequence[Coded]) -> Coded:
+def join_coded(parts: Sequence[CodedColumn]) -> CodedColumn:
     """Return several columns as one."""
     if all(part.values == parts[0].values for part in parts[1:]):
-        return Coded(np.concatenate([part.codes for part in parts]), parts[0].values)
+        return CodedColumn(np.concatenate([part.codes for part in parts]), parts[0].values)
     places: dict[str, int] = {}
     mapped = np.array([places.setdefault(value, len(places)) for part in parts for value in part.values], np.int32)
     before = np.cumsum([0, *(len(part.values) for part in parts[:-1])])
     codes = np.concatenate([part.codes for part in parts]) + np.repeat(before, [len(part.codes) for part in parts])
-    return Coded(mapped[codes], tuple(places))
+    return CodedColumn(mapped[codes], tuple(places))
 
 
 class _Kind(NamedTuple):
@@ -78,7 +78,7 @@ def _numbers(dtype: type[np.generic]) -> _Kind:
 _CODED = _Kind(
     make=coded,
     values=lambda column: [column.values[code] for code in column.codes.tolist()],
-    at=Coded.text,
+    at=CodedColumn.text,
     take=take_coded,
     between=lambda column, first, end: _used_only(column.codes[first:end], column.values),
     join=join_coded,
@@ -95,7 +95,7 @@ _TEXTS = _Kind(
 
 def _kind_of(declared: Any) -> _Kind:  # noqa: ANN401 - a type
     """Return the kind of a column as `Lines` declares it."""
-    if declared is Coded:
+    if declared is CodedColumn:
         return _CODED
     return _TEXTS if declared is Column else _numbers(get_args(get_args(declared)[1])[0])
 
@@ -199,15 +199,15 @@ def cut_of(texts: Sequence[str]) -> int:
     return int.from_bytes(hashlib.blake2b(joined, digest_size=8).digest(), "little")
 
 
-def _used_only(codes: NDArray[np.int32], values: tuple[str, ...]) -> Coded:
+def _used_only(codes: NDArray[np.int32], values: tuple[str, ...]) -> CodedColumn:
     """Return a column with those of the values that it uses."""
     if len(values) == 1 and len(codes):
-        return Coded(codes, values)
+        return CodedColumn(codes, values)
     is_used = np.zeros(len(values), np.bool_)
     is_used[codes] = True
     used = np.flatnonzero(is_used)
     if len(used) == len(values):
-        return Coded(codes, values)
+        return CodedColumn(codes, values)
     places = np.empty(len(values), np.int32)
     places[used] = np.arange(len(used), dtype=np.int32)
-    return Coded(places[codes], tuple([values[place] for place in used.tolist()]))
+    return CodedColumn(places[codes], tuple([values[place] for place in used.tolist()]))

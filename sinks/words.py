@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from consumers.native import BYTES, PLACES, SIZE, array_of, c_function, output_of
 from sinks.arrow import JoinedTexts, join_texts, string_column
-from sinks.block import Coded
+from sinks.block import CodedColumn
 from sinks.field_pairs import FieldPairs, Spans, joined_names_and_values
 
 _CACHED_CHARACTERS = 8_000_000
@@ -41,7 +41,7 @@ _c_words_of_stretches = c_function(
 _c_is_one_run = c_function(__file__, "tokens", "is_one_run", BYTES, SIZE, returns=c_bool)
 
 
-def block_words(texts: JoinedTexts, templates: Coded) -> NDArray[np.int32]:
+def block_words(texts: JoinedTexts, templates: CodedColumn) -> NDArray[np.int32]:
     """Return the distinct words of n lines, ascending: int32[w], 28 bits, never 0. Raises ValueError for columns of different lengths."""
     size, lines = len(texts.data), len(texts.ends) - 1
     tokens, token_ends = _TEMPLATE_TOKENS.tokens_of(templates.values)
@@ -127,7 +127,7 @@ class _TemplateTokens:
 
 
 _TEMPLATE_TOKENS = _TemplateTokens()
-_NO_TEMPLATE = Coded(np.zeros(1, np.int32), ("",))
+_NO_TEMPLATE = CodedColumn(np.zeros(1, np.int32), ("",))
 
 
 def _tokens_of_each(templates: list[str]) -> list[bytes]:

@@ -54,7 +54,7 @@ class Damaged(Exception):
     """The value cannot be decompressed."""
 
 
-class TooLarge(Exception):
+class ValueTooLarge(Exception):
     """The value has more bytes than are allowed."""
 
 
@@ -95,7 +95,7 @@ def decompress(value: bytes, codec: Codec, *, max_bytes: int) -> bytes:
     """Return what is compressed in a value. Raises Damaged, TooLarge."""
     content = _DECOMPRESS[codec](value, max_bytes)
     if len(content) > max_bytes:
-        raise TooLarge
+        raise ValueTooLarge
     return content
 
 
@@ -131,7 +131,7 @@ def _inflate(value: bytes, window_bits: int, max_bytes: int) -> tuple[bytes, byt
     except zlib.error:
         raise Damaged from None
     if len(content) > max_bytes:
-        raise TooLarge
+        raise ValueTooLarge
     if not stream.eof:
         raise Damaged
     return content, stream.unused_data
@@ -165,7 +165,7 @@ def _joined(blocks: Iterable[tuple[bytes, bool]], max_bytes: int) -> bytes:
     for block, is_compressed in blocks:
         content += _unsnap_block(block, max_bytes - len(content)) if is_compressed else block
         if len(content) > max_bytes:
-            raise TooLarge
+            raise ValueTooLarge
     return bytes(content)
 
 
@@ -216,7 +216,7 @@ def _unsnap_block(block: bytes, max_bytes: int) -> bytes:
     else:
         raise Damaged
     if size > max_bytes:
-        raise TooLarge
+        raise ValueTooLarge
     try:
         content: bytes = _SNAPPY.decompress(block, size, asbytes=True)
     except (OSError, pa.ArrowException):

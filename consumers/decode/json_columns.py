@@ -21,7 +21,7 @@ from consumers.decode.found import NO_TIME
 from consumers.decode.json_batch import ABSENT, UNREADABLE, Bits, JsonBatch, Nested, NestedColumn
 from consumers.decode.json_document import CRI_LINE, flat_of
 from consumers.decode.json_form import ObjectForm
-from consumers.decode.json_group import Group, entries_of_group
+from consumers.decode.json_group import KeyGroup, entries_of_group
 from consumers.decode.json_names import RENDERED, TRACE_NAMES
 from consumers.decode.json_roles import DEEP, STRING, TIME, RoleRules, Roles
 from consumers.decode.json_text import KeyKind, NotJson, parse_json
@@ -229,7 +229,7 @@ class JsonColumns:
             roles = self._known[form] = self._roles.roles(flags)
         if roles.text is None or roles.text in RENDERED or flags[roles.text] & DEEP:
             return None
-        group = Group(rows, len(rows) == batch.size, batch.columns, batch.nested, batch.texts, batch.times)
+        group = KeyGroup(rows, len(rows) == batch.size, batch.columns, batch.nested, batch.texts, batch.times)
         return entries_of_group(roles, group, self._roles.templates)
 
 

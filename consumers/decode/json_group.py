@@ -36,7 +36,7 @@ class Leaves(Protocol):
         """What is nested; each has its fields in `leaves`."""
 
 
-class Group(NamedTuple):
+class KeyGroup(NamedTuple):
     """Rows of a list of objects.
 
     Thread: one.
@@ -74,7 +74,7 @@ class Group(NamedTuple):
         return nested.codes if self.is_all else nested.codes[self.rows]
 
 
-def entries_of_group(roles: Roles, group: Group, templates: SourceTemplates) -> Entries:
+def entries_of_group(roles: Roles, group: KeyGroup, templates: SourceTemplates) -> Entries:
     """Return the entries of m objects with these roles."""
     size = len(group.rows)
     text, trace = _texts(roles, group)
@@ -92,7 +92,7 @@ def entries_of_group(roles: Roles, group: Group, templates: SourceTemplates) -> 
     )
 
 
-def _texts(roles: Roles, group: Group) -> tuple[Column, Column | None]:
+def _texts(roles: Roles, group: KeyGroup) -> tuple[Column, Column | None]:
     name = str(roles.text)
     if not roles.full and not roles.trace:
         if name in group.texts and group.nested_of(name) is None:
@@ -109,7 +109,7 @@ def _texts(roles: Roles, group: Group) -> tuple[Column, Column | None]:
     return string_column(texts), string_column(traces) if any(traces) else None
 
 
-def _templates(roles: Roles, group: Group, templates: SourceTemplates) -> Column | None:
+def _templates(roles: Roles, group: KeyGroup, templates: SourceTemplates) -> Column | None:
     if roles.template is None:
         return None
     loggers = ("",) * len(group.rows) if roles.logger is None else group.values(roles.logger)
@@ -117,7 +117,7 @@ def _templates(roles: Roles, group: Group, templates: SourceTemplates) -> Column
     return string_column(found) if any(found) else None
 
 
-def _levels(roles: Roles, group: Group) -> tuple[Coded, list[Scalar | None] | None]:
+def _levels(roles: Roles, group: KeyGroup) -> tuple[Coded, list[Scalar | None] | None]:
     """Return levels, and what was written where it is not the level's own name; None where it always is."""
     role = roles.level
     if role is None:
@@ -129,7 +129,7 @@ def _levels(roles: Roles, group: Group) -> tuple[Coded, list[Scalar | None] | No
     return levels, list(map(originals.__getitem__, values)) if set(originals.values()) != {None} else None
 
 
-def _services(roles: Roles, group: Group) -> Coded:
+def _services(roles: Roles, group: KeyGroup) -> Coded:
     name = roles.service
     if name is None:
         return coded_alike("", len(group.rows))
@@ -146,7 +146,7 @@ def _coded(labels: Mapping[Any, str], values: Sequence[Any]) -> Coded:
     return Coded(np.fromiter(map(places.__getitem__, values), np.int32, len(values)), distinct.values)
 
 
-def _fields(kept: Sequence[KeptField], group: Group, originals: list[Scalar | None] | None) -> Column:
+def _fields(kept: Sequence[KeptField], group: KeyGroup, originals: list[Scalar | None] | None) -> Column:
     """Return the kept fields of each row as a flat JSON object, or null."""
     sources = [field for field in kept if field.source != LEVEL_ORIGINAL or originals is not None or _has_own_original(group)]
     if not sources:
@@ -166,12 +166,12 @@ def _fields(kept: Sequence[KeptField], group: Group, originals: list[Scalar | No
     return written if places is None else take(written, places)
 
 
-def _has_own_original(group: Group) -> bool:
+def _has_own_original(group: KeyGroup) -> bool:
     return LEVEL_ORIGINAL in group.columns or any(LEVEL_ORIGINAL in one.leaves for nested in group.nested for one in nested.values)
 
 
 def _distinct_rows(
-    sources: Sequence[KeptField], tops: Mapping[int, Sequence[Any]], group: Group
+    sources: Sequence[KeptField], tops: Mapping[int, Sequence[Any]], group: KeyGroup
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:  # fmt: skip
     """Return a row for each combination of values, and which combination each row has; None if most rows have one of their own."""
     codes = np.zeros(len(group.rows), np.int64)

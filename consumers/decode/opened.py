@@ -15,7 +15,7 @@ from consumers.columns import byte_column, utf8_of
 from consumers.decode.compressed import (
     FIRST_BYTES,
     Damaged,
-    TooLarge,
+    ValueTooLarge,
     codec_of_magic,
     content_encoding,
     decompress,
@@ -84,7 +84,7 @@ class Opener:
         if codec is not None:
             try:
                 content = decompress(value, codec, max_bytes=self._max_bytes)
-            except TooLarge:
+            except ValueTooLarge:
                 return decode_rejection("too_large", f"compressed as {codec}, more than {self._max_bytes} bytes when decompressed")
             except Damaged:
                 return value if may_be_text(value) else undecodable(f"damaged, or not compressed as {codec}")

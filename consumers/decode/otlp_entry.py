@@ -22,7 +22,7 @@ _NUMBERS_OF_LEVEL: Final = 4
 """Severity numbers: 1 to 24, four for each level."""
 
 
-class Origin(NamedTuple):
+class OtlpOrigin(NamedTuple):
     """What the records of one scope have alike.
 
     Thread: any.
@@ -69,13 +69,13 @@ class OtlpEntry(NamedTuple):
     template: str | None
 
 
-def origin_of(logger: str, scope: Mapping[str, object], resource: Mapping[str, object]) -> Origin:
+def origin_of(logger: str, scope: Mapping[str, object], resource: Mapping[str, object]) -> OtlpOrigin:
     """Return what the records of a scope have alike."""
     flat = flat_fields(scope)
     for name, value in flat_fields(resource).items():
         flat.setdefault(name, value)
     service = resource.get(SERVICE)
-    return Origin(service if isinstance(service, str) and service else _string(flat, SERVICE), logger, flat)
+    return OtlpOrigin(service if isinstance(service, str) and service else _string(flat, SERVICE), logger, flat)
 
 
 def add_attribute(found: dict[str, object], key: str, value: object) -> None:
@@ -97,7 +97,7 @@ def hex_id(digits: str) -> str:
     return digits if digits.strip("0") else ""
 
 
-def entry_of(record: LogRecord, origin: Origin, rules: DecodeRules, templates: SourceTemplates) -> OtlpEntry:
+def entry_of(record: LogRecord, origin: OtlpOrigin, rules: DecodeRules, templates: SourceTemplates) -> OtlpEntry:
     """Return the entry of a log record."""
     level, written = level_of(record.severity_text, record.severity_number)
     said = _said_fields(record)
@@ -130,7 +130,7 @@ def _said_fields(record: LogRecord) -> dict[str, Scalar]:
     return said
 
 
-def _all_fields(record: LogRecord, said: Mapping[str, Scalar], origin: Origin, level_written: str) -> dict[str, Scalar]:
+def _all_fields(record: LogRecord, said: Mapping[str, Scalar], origin: OtlpOrigin, level_written: str) -> dict[str, Scalar]:
     """Return the fields of a record and its origin by dotted name; of those of one name the one nearest to the record counts."""
     flat = identity_fields(record.trace_id, record.span_id, level_written, origin.logger)
     if record.event_name:

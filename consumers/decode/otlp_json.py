@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from consumers.decode.found import Found, Values, too_many_entries, undecodable
 from consumers.decode.json_text import NotJson, parse_json
-from consumers.decode.otlp_entry import LogRecord, Origin, add_attribute, entry_of, hex_id, origin_of
+from consumers.decode.otlp_entry import LogRecord, OtlpOrigin, add_attribute, entry_of, hex_id, origin_of
 from consumers.decode.otlp_rows import OtlpRows, TooManyRecords
 from consumers.decode.rules import DecodeRules
 from consumers.decode.source_template import SourceTemplates
@@ -69,7 +69,7 @@ class OtlpJsonReader:
                         raise TooManyRecords
                     rows.add_entry(self._entry(record, origin))
 
-    def _entry(self, record: Mapping[str, Any], origin: Origin) -> Any:  # noqa: ANN401
+    def _entry(self, record: Mapping[str, Any], origin: OtlpOrigin) -> Any:  # noqa: ANN401
         plain = LogRecord(
             body=_any_value(_get(record, "body", "body"), _MOST_NESTED, is_body=True),
             event_name=_text(record, "eventName", "event_name"),

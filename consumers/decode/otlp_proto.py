@@ -12,7 +12,7 @@ from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.found import Found, Values, too_many_entries, undecodable
 from consumers.decode.json_text import NotJson, parse_json
 from consumers.decode.kept_fields import MOST_BYTES
-from consumers.decode.otlp_entry import LogRecord, Origin, add_attribute, entry_of, hex_id, level_of, origin_of
+from consumers.decode.otlp_entry import LogRecord, OtlpOrigin, add_attribute, entry_of, hex_id, level_of, origin_of
 from consumers.decode.otlp_rows import LEVEL_CODES, OtlpRows, TooManyRecords
 from consumers.decode.otlp_shapes import Shapes
 from consumers.decode.otlp_wire import Texts, parse_attribute, parse_body, parse_logs, parse_resource, parse_scope
@@ -43,7 +43,7 @@ class OtlpProtoReader:
         self._texts = Texts(strict=rules.strict)
         self._templates = SourceTemplates(rules)
         self._shapes = Shapes(rules, self._texts, self._templates.names)
-        self._origins: dict[tuple[bytes, bytes], tuple[int, Origin]] = {}
+        self._origins: dict[tuple[bytes, bytes], tuple[int, OtlpOrigin]] = {}
         self._origins_made = 0
         self._levels: dict[tuple[bytes, int], tuple[int, str]] = {}
         names = rules.names
@@ -83,7 +83,7 @@ class OtlpProtoReader:
             for logs in group.scope_logs:
                 self._read_records(logs.log_records, *self._origin(resource, logs.scope), rows)
 
-    def _read_records(self, records: Iterable[Any], number: int, origin: Origin, rows: OtlpRows) -> None:
+    def _read_records(self, records: Iterable[Any], number: int, origin: OtlpOrigin, rows: OtlpRows) -> None:
         """Add the entries of the records of one origin. Raises NotProtobuf, NotJson."""
         shapes, levels, is_plain = self._shapes, self._levels, self._is_plain
         known, layouts = shapes.attributes, shapes.layouts
@@ -115,7 +115,7 @@ class OtlpProtoReader:
             rows.level.append(level[0])
             rows.fields.append(fields or None)
 
-    def _by_general_rules(self, record: Any, origin: Origin) -> Any:  # noqa: ANN401
+    def _by_general_rules(self, record: Any, origin: OtlpOrigin) -> Any:  # noqa: ANN401
         text = self._texts.text
         attributes: dict[str, object] = {}
         for attribute in record.attributes:
@@ -132,7 +132,7 @@ class OtlpProtoReader:
         )
         return entry_of(plain, origin, self._rules, self._templates)
 
-    def _origin(self, resource: bytes, scope: bytes) -> tuple[int, Origin]:
+    def _origin(self, resource: bytes, scope: bytes) -> tuple[int, OtlpOrigin]:
         """Return a number that stands for an origin in this reader's memory, and the origin. Raises NotProtobuf."""
         found = self._origins.get((resource, scope))
         if found is None:

@@ -25,7 +25,7 @@ from consumers.decode.kept_fields import (
     kept_of_flat,
     own_name,
 )
-from consumers.decode.otlp_entry import SERVICE, STACK_TRACE, Origin, identity_fields
+from consumers.decode.otlp_entry import SERVICE, STACK_TRACE, OtlpOrigin, identity_fields
 from consumers.decode.otlp_wire import Texts, parse_attribute
 from consumers.decode.rules import DecodeRules
 from consumers.decode.source_template import LOGGER_NAMES
@@ -62,7 +62,7 @@ Attribute = tuple[Name | None, str]
 _ASK: Final[Attribute] = (None, "")
 
 
-class Layout(NamedTuple):
+class OtlpLayout(NamedTuple):
     """How the kept fields of records with the same names are written.
 
     Thread: any.
@@ -95,7 +95,7 @@ class Shapes:
         """How many attributes of a name are remembered."""
         self._diverse: set[Name | None] = set()
         """Names whose values hardly repeat, so that no more of them are remembered."""
-        self.layouts: dict[LayoutKey, Layout | None] = {}
+        self.layouts: dict[LayoutKey, OtlpLayout | None] = {}
         self._once: set[LayoutKey] = set()
         self._rules = rules
         self._texts = texts
@@ -116,7 +116,7 @@ class Shapes:
         self._remember(attribute, found)
         return found
 
-    def learn_layout(self, key: LayoutKey, origin: Origin) -> Layout | None:
+    def learn_layout(self, key: LayoutKey, origin: OtlpOrigin) -> OtlpLayout | None:
         """Return how to write the fields of records; None: the general rules must be asked. The key's number stands for the origin."""
         if key not in self._once:
             # Some producers have names that never repeat, and to ask the general rules is less work than to learn a layout.
@@ -188,7 +188,7 @@ class Shapes:
             self._names[bytes((_KEY, len(utf8))) + utf8] = name
 
 
-def _layout_of(key: LayoutKey, origin: Origin, rules: DecodeRules) -> Layout | None:
+def _layout_of(key: LayoutKey, origin: OtlpOrigin, rules: DecodeRules) -> OtlpLayout | None:
     """Ask the general rules once, with marks in place of the values that differ."""
     _, level_written, lacks_trace, lacks_span, names = key
     constant = identity_fields("", "", level_written, origin.logger)
@@ -215,10 +215,10 @@ def _layout_of(key: LayoutKey, origin: Origin, rules: DecodeRules) -> Layout | N
         return None
     written = kept_of_flat(flat, rules, {SERVICE} if origin.service else ())
     if written is None:
-        return Layout("", _no_values)
+        return OtlpLayout("", _no_values)
     parts = _SLOT.split(written)
     places = [int(place) for place in parts[1::2]]
-    return Layout("%s".join(part.replace("%", "%%") for part in parts[::2]), itemgetter(*places) if places else _no_values)
+    return OtlpLayout("%s".join(part.replace("%", "%%") for part in parts[::2]), itemgetter(*places) if places else _no_values)
 
 
 def _no_values(_: Sequence[str]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from consumers.decode.kept_fields import kept_object
 from consumers.decode.levels import level_of_syslog
 from consumers.decode.rules import DecodeRules
 from consumers.decode.syslog_frames import split_frames
-from consumers.decode.syslog_heads import Heads, read_heads
+from consumers.decode.syslog_heads import SyslogHeads, read_heads
 from consumers.decode.text_reader import without_nul
 from consumers.decode.times import parse_times
 from consumers.decode.valid_text import read_text
@@ -90,7 +90,7 @@ class SyslogReader:
         place = frames.place[message]
         return Found(self._entries(heads, place, frames.sub[message], values.kafka_ms[place]), sorted(failed.items()))
 
-    def _entries(self, heads: Heads, row: NDArray[np.int64], sub: NDArray[np.int32], kafka_ms: NDArray[np.int64]) -> Entries:
+    def _entries(self, heads: SyslogHeads, row: NDArray[np.int64], sub: NDArray[np.int32], kafka_ms: NDArray[np.int64]) -> Entries:
         priority = coded(heads.priority)
         numbers = [int(number) if number else None for number in priority.values]
         levels = coded_texts(["" if number is None else level_of_syslog(number & 7) for number in numbers])
@@ -104,7 +104,7 @@ class SyslogReader:
             fields=self._fields(heads, priority, ["" if number is None else _FACILITIES[number >> 3] for number in numbers]),
         )
 
-    def _fields(self, heads: Heads, priority: Coded, facilities: Sequence[str]) -> Column:
+    def _fields(self, heads: SyslogHeads, priority: Coded, facilities: Sequence[str]) -> Column:
         """Return the kept fields: few distinct objects, and in them the number of the process, which is another in many lines."""
         has_number = np.zeros(len(heads.row), np.bool_)
         has_number[find_matching(heads.process, _NUMBER)] = True
@@ -173,6 +173,6 @@ def _without_nil(column: Column) -> Coded:
     return Coded(labels.codes[found.codes], labels.values)
 
 
-def _taken(heads: Heads, rows: NDArray[np.int64]) -> Heads:
+def _taken(heads: SyslogHeads, rows: NDArray[np.int64]) -> SyslogHeads:
     row, *columns = heads
-    return Heads(row[rows], *(take(column, rows) for column in columns))
+    return SyslogHeads(row[rows], *(take(column, rows) for column in columns))

@@ -51,7 +51,7 @@ _OTHER_NAMES: Final = {"host": "before", "tag": "tag2", "pid": "pid2"}
 _LESS, _MORE, _ONE, _BLANK = b"<>1 "
 
 
-class Heads(NamedTuple):
+class SyslogHeads(NamedTuple):
     """The m of n messages that are syslog, as columns of length m; a text is empty where the message does not say it.
 
     Thread: any.
@@ -71,10 +71,10 @@ class Heads(NamedTuple):
     """Structured data of RFC 5424 as it is written."""
 
 
-def read_heads(messages: Column) -> Heads:
+def read_heads(messages: Column) -> SyslogHeads:
     """Read n messages; each row depends on its message alone."""
     is_5424 = _may_be_5424(messages)
-    found: list[Heads] = []
+    found: list[SyslogHeads] = []
     for patterns, left in ((_OF_5424, np.flatnonzero(is_5424)), (_OF_OTHERS, np.flatnonzero(~is_5424))):
         for pattern in patterns:
             rows = np.intersect1d(left, find_containing(messages, "%"), assume_unique=True) if pattern is CISCO else left
@@ -86,10 +86,10 @@ def read_heads(messages: Column) -> Heads:
         return found[0]
     order = np.argsort(np.concatenate([heads.row for heads in found]))
     row, *columns = zip(*found, strict=True)
-    return Heads(np.concatenate(row)[order], *(take(concat(column), order) for column in columns))
+    return SyslogHeads(np.concatenate(row)[order], *(take(concat(column), order) for column in columns))
 
 
-def _read(messages: Column, rows: NDArray[np.int64], pattern: str) -> Heads:
+def _read(messages: Column, rows: NDArray[np.int64], pattern: str) -> SyslogHeads:
     """Return the heads of those of the given rows that the pattern fits."""
     chosen = messages if len(rows) == len(messages) else take(messages, rows)
     is_match, groups = extract_groups(chosen, pattern)
@@ -102,7 +102,7 @@ def _read(messages: Column, rows: NDArray[np.int64], pattern: str) -> Heads:
     for name, other in _OTHER_NAMES.items():
         if other in groups:
             groups[name] = join_texts([groups[name], groups[other]])  # only one of them takes part in a match
-    return Heads(rows, text, *(groups.get(name, nothing) for name in _COLUMNS))
+    return SyslogHeads(rows, text, *(groups.get(name, nothing) for name in _COLUMNS))
 
 
 def _may_be_5424(messages: Column) -> NDArray[np.bool_]:

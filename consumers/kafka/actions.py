@@ -13,14 +13,14 @@ class Say(NamedTuple):
     line: str
 
 
-class Move(NamedTuple):
+class MovePosition(NamedTuple):
     """Read a partition from a position on, None: from its group's. `Intake.moved` takes the answer."""
 
     partition: Partition
     position: Position | None
 
 
-class Check(NamedTuple):
+class CheckPosition(NamedTuple):
     """Have the client compare a position with the log and read from there, or stop the partition. `Intake.not_checked` takes a refusal."""
 
     partition: Partition
@@ -39,4 +39,4 @@ class Assigned(NamedTuple):
     partitions: Sequence[Partition]
 
 
-Action = Say | Move | Check | Lost | Assigned
+Action = Say | MovePosition | CheckPosition | Lost | Assigned

@@ -8,10 +8,10 @@ turn, so that none blocks polling for long.
 from collections.abc import Callable, Mapping, Sequence
 from typing import assert_never
 
-from consumers.kafka.actions import Action, Assigned, Check, Lost, Move, Say
+from consumers.kafka.actions import Action, Assigned, CheckPosition, Lost, MovePosition, Say
 from consumers.kafka.epochs import TopicEpochs
 from consumers.kafka.intake import Intake
-from consumers.kafka.kafka_client import Client
+from consumers.kafka.kafka_client import KafkaClient
 from consumers.kafka.message import ClientMessage
 from consumers.kafka.message_runs import runs_of
 from consumers.kafka.source_settings import KafkaSourceSettings
@@ -25,7 +25,7 @@ class Executor:
     Thread: one, its source's.
     """
 
-    def __init__(self, settings: KafkaSourceSettings, client: Client, *, say: Callable[[str], None]) -> None:
+    def __init__(self, settings: KafkaSourceSettings, client: KafkaClient, *, say: Callable[[str], None]) -> None:
         self._client = client
         self._say = say
         self._rebalance: Rebalance | None = None
@@ -87,10 +87,10 @@ class Executor:
             match action:
                 case Say(line):
                     self._say(line)
-                case Move(partition, position):
+                case MovePosition(partition, position):
                     is_done = self._client.move(partition, position)
                     self._carry_out(self.intake.moved(partition, is_done=is_done), now_s)
-                case Check(partition, position):
+                case CheckPosition(partition, position):
                     if not self._client.check(partition, position):
                         self.intake.not_checked(partition, now_s)
                 case Lost(partitions):

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from consumers.kafka.actions import Action, Assigned, Check, Lost, Move, Say
+from consumers.kafka.actions import Action, Assigned, CheckPosition, Lost, MovePosition, Say
 from consumers.kafka.connectivity import fatal_line
 from consumers.kafka.epochs import TopicEpochs
 from consumers.kafka.fetch_position import DEFAULT_MAX_MESSAGE_BYTES, FetchPosition, damage_message
 from consumers.kafka.kafka_client import ClientError
 from consumers.kafka.leader_epochs import LeaderEpochs
 from consumers.kafka.message import ClientMessage
-from consumers.kafka.message_runs import Run
+from consumers.kafka.message_runs import MessageRun
 from consumers.kafka.offset_reset import OffsetReset, PendingStartCommits
 from consumers.kafka.resume_point import OffsetGone, PartitionState, Position, ResumePoint, truncation_of
 from consumers.kafka.source_settings import KafkaSourceSettings
@@ -97,7 +97,7 @@ class Intake:
         """Return the topics of which records wait, and when the newest of each came."""
         return self._waiting.topics()
 
-    def positions_wanted(self, runs: Sequence[Run]) -> set[Partition]:
+    def positions_wanted(self, runs: Sequence[MessageRun]) -> set[Partition]:
         """Return the partitions whose committed positions `take` needs of these runs, and of which they are not known."""
         is_wanted = any(
             run.partition in self._unchecked
@@ -113,7 +113,7 @@ class Intake:
         """Note where the group stands in all partitions that `positions_wanted` named; those left out have no position."""
         self._committed = {**self._committed, **dict.fromkeys(self._unchecked), **positions}
 
-    def take(self, runs: Sequence[Run], ends: Mapping[Partition, int], now_s: float) -> list[Action]:
+    def take(self, runs: Sequence[MessageRun], ends: Mapping[Partition, int], now_s: float) -> list[Action]:
         """Take in what a poll returned. Raises SourceFatal.
 
         `ends`: each log's end as of the last fetch, negative before the first.
@@ -135,7 +135,7 @@ class Intake:
         return self._take_actions()
 
     def not_checked(self, partition: Partition, now_s: float) -> None:
-        """Note that the client refused a `Check`: just stopped or lost."""
+        """Note that the client refused a `CheckPosition`: just stopped or lost."""
         self._fetch_position.schedule_refetch(partition, now_s)
 
     def begin_recreated(self, now_s: float) -> list[Action]:
@@ -180,7 +180,7 @@ class Intake:
         return [self._move(partition, Position(point.offset, point.leader_epoch))]
 
     def moved(self, partition: Partition, *, is_done: bool) -> list[Action]:
-        """Take the answer to a `Move`; one that is refused, as the partition was just lost, is tried again."""
+        """Take the answer to a `MovePosition`; one that is refused, as the partition was just lost, is tried again."""
         point = self._resuming.pop(partition, None)
         if point is not None:
             self._on_resumed(partition, point, is_done=is_done)
@@ -217,9 +217,9 @@ class Intake:
     def _say(self, line: str) -> None:
         self._actions.append(Say(line))
 
-    def _move(self, partition: Partition, position: Position | None) -> Move:
+    def _move(self, partition: Partition, position: Position | None) -> MovePosition:
         self._started.discard(partition)  # what has no position yet cannot be paused
-        return Move(partition, position)
+        return MovePosition(partition, position)
 
     def _epoch_to_leave(self, partition: Partition, came_s: float) -> str | None:
         return None if self.start_commits.comes_first(partition) else self._epochs.epoch(partition, came_s)
@@ -313,7 +313,7 @@ class Intake:
             return True
         self._fetch_position.start_at(partition, position.next_offset)
         self.leader_epochs.start_at(partition, *position)
-        self._actions.append(Check(partition, position))
+        self._actions.append(CheckPosition(partition, position))
         return False
 
     def _is_in_doubt(self, partition: Partition) -> bool:

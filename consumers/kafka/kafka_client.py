@@ -24,7 +24,7 @@ class ClientError(Protocol):
         """Return whether the client cannot go on."""
 
 
-class Client(NamedTuple):
+class KafkaClient(NamedTuple):
     """What the client can be asked and told; nothing blocks for long."""
 
     ask_topic_ids: Callable[[Sequence[str]], Mapping[str, Future[Any]]]

@@ -27,7 +27,7 @@ from confluent_kafka.admin import AdminClient
 from consumers.kafka.connectivity import BrokerConnectivity, fatal_line
 from consumers.kafka.epochs import FRESH_S
 from consumers.kafka.executor import Executor
-from consumers.kafka.kafka_client import Client
+from consumers.kafka.kafka_client import KafkaClient
 from consumers.kafka.poll_budget import PollBudget
 from consumers.kafka.resume_point import PartitionState, Position
 from consumers.kafka.source_settings import KafkaSourceSettings, SourceMisconfigured, admin_properties, client_properties
@@ -191,8 +191,8 @@ class KafkaSource:
         else:
             self._consumer.unsubscribe()
 
-    def _client(self) -> Client:
-        return Client(self._ask_topic_ids, self._ask_partition_states, self._ask_positions, self._end_of, self._move, self._check)
+    def _client(self) -> KafkaClient:
+        return KafkaClient(self._ask_topic_ids, self._ask_partition_states, self._ask_positions, self._end_of, self._move, self._check)
 
     def _end_of(self, partition: Partition) -> int:
         _, end = self._consumer.get_watermark_offsets(TopicPartition(*partition), cached=True)

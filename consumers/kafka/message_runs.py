@@ -14,7 +14,7 @@ from consumers.kafka.message import ClientMessage, partition_of
 from consumers.record import Partition
 
 
-class Run(NamedTuple):
+class MessageRun(NamedTuple):
     """Records of one partition, or one error.
 
     Thread: any.
@@ -26,28 +26,28 @@ class Run(NamedTuple):
     error: ClientError | None = None
 
 
-def runs_of(messages: Sequence[ClientMessage]) -> list[Run]:
+def runs_of(messages: Sequence[ClientMessage]) -> list[MessageRun]:
     """Return the runs of what a poll returned."""
-    runs: list[Run] = []
+    runs: list[MessageRun] = []
     first = 0
     for row in [row for row, message in enumerate(messages) if message.error() is not None]:
         failed = messages[row]
-        runs += [*_by_partition(messages[first:row]), Run(partition_of(failed), [failed], failed.error())]
+        runs += [*_by_partition(messages[first:row]), MessageRun(partition_of(failed), [failed], failed.error())]
         first = row + 1
     return [*runs, *_by_partition(messages[first:])]
 
 
-def _by_partition(messages: Sequence[ClientMessage]) -> list[Run]:
+def _by_partition(messages: Sequence[ClientMessage]) -> list[MessageRun]:
     """Return one run for each partition."""
     if not messages:
         return []
     topics, numbers = [message.topic() for message in messages], [message.partition() for message in messages]
     has_one_topic = topics.count(topics[0]) == len(topics)
     if has_one_topic and numbers.count(numbers[0]) == len(numbers):
-        return [Run(partition_of(messages[0]), messages)]
+        return [MessageRun(partition_of(messages[0]), messages)]
     places: list[object] = list(numbers) if has_one_topic else list(zip(topics, numbers, strict=True))
     changes = compress(range(1, len(places)), map(ne, places[1:], places))
     found: dict[Partition, list[ClientMessage]] = {}
     for first, end in pairwise([0, *changes, len(places)]):
         found.setdefault(partition_of(messages[first]), []).extend(messages[first:end])
-    return [Run(partition, taken) for partition, taken in found.items()]
+    return [MessageRun(partition, taken) for partition, taken in found.items()]

@@ -23,7 +23,7 @@ class _Places(NamedTuple):
     """The character that ends the part before; where it is not in the same text, nothing begins."""
 
 
-class Stretch:
+class CutStretch:
     """Texts side by side, `text`; a part of them is the characters from one place to another, and a list of parts that meet their bounds.
 
     Thread: any; nothing changes after construction.

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consumers.columns import Coded, Column, coded, string_column, take
-from consumers.text.cut_places import Stretch
+from consumers.text.cut_places import CutStretch
 from consumers.text.known_counts import CountTokens
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class Piece(NamedTuple):
 class _Atoms(NamedTuple):
     """Parts of a stretch that fit alone, n of them, one after the other."""
 
-    stretch: Stretch
+    stretch: CutStretch
     bounds: NDArray[np.int64]
     """int64[n + 1]."""
     tokens: NDArray[np.int64]
@@ -97,7 +97,7 @@ class Splitter:
         ends = np.cumsum(list(map(len, texts)))
         bounds = np.unique(np.append(0, ends))
         whole = np.full(len(bounds) - 1, _TOO_LONG)
-        atoms = self._cut_until_fitting(Stretch("".join(texts)), bounds, whole, np.full(len(whole), _UNCUT))
+        atoms = self._cut_until_fitting(CutStretch("".join(texts)), bounds, whole, np.full(len(whole), _UNCUT))
         pieces = self._fit(atoms, self._pack(atoms, np.searchsorted(atoms.bounds, bounds).tolist()))
         piece_ends = list(accumulate(len(piece.text) for piece in pieces))
         begins = [bisect_right(piece_ends, end) for end in (0, *ends.tolist())]
@@ -107,7 +107,7 @@ class Splitter:
         done: list[Piece] = []
         left, left_tokens, left_bounds = "", np.empty(0, np.int64), np.zeros(1, np.int64)
         for parts in _slices(_rough_parts(text, 0, self._max_text_bytes), lambda part: len(part[0]), _SLICE_CHARACTERS):
-            stretch = Stretch(left + "".join([part for part, _ in parts]))
+            stretch = CutStretch(left + "".join([part for part, _ in parts]))
             bounds = np.append(left_bounds, len(left) + np.cumsum([len(part) for part, _ in parts]))
             # What is left of the slice before fits, so its level is never looked at.
             levels = np.array([_UNCUT] * len(left_tokens) + [level for _, level in parts])
@@ -121,7 +121,7 @@ class Splitter:
                 return []
             left, left_tokens = atoms.text(first, last), atoms.tokens[first:last]
             left_bounds = atoms.bounds[first : last + 1] - atoms.bounds[first]
-        done += self._fit(_Atoms(Stretch(left), left_bounds, left_tokens), [(0, len(left_tokens))])
+        done += self._fit(_Atoms(CutStretch(left), left_bounds, left_tokens), [(0, len(left_tokens))])
         return done if len(done) <= self._max_chunks else []
 
     def weigh(self, pieces: Sequence[Piece]) -> list[int | None]:
@@ -146,7 +146,7 @@ class Splitter:
         return _replaced(pieces, heavy, [lighter[begin:end] for begin, end in pairwise(begins)])
 
     def _cut_until_fitting(
-        self, stretch: Stretch, bounds: NDArray[np.int64], tokens: NDArray[np.int64], levels: NDArray[np.int64]
+        self, stretch: CutStretch, bounds: NDArray[np.int64], tokens: NDArray[np.int64], levels: NDArray[np.int64]
     ) -> _Atoms:
         """Cut parts that are `_TOO_LONG` ever finer (lines, sentences, words, halves) until each fits alone."""
         while len(places := np.flatnonzero(tokens == _TOO_LONG)):
@@ -160,7 +160,7 @@ class Splitter:
             tokens[new] = self._weigh_parts(stretch, bounds, new)
         return _Atoms(stretch, bounds, tokens)
 
-    def _weigh_parts(self, stretch: Stretch, bounds: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _weigh_parts(self, stretch: CutStretch, bounds: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the tokens of the parts in these rows, or `_TOO_LONG`: int64[rows]."""
         distinct = coded(take(stretch.column(bounds), rows))  # the same words recur
         weights = self.weigh(self._make_pieces(distinct.values))

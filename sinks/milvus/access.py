@@ -7,7 +7,7 @@ an `http://` address), and then speaks without it: here all of that is refused.
 from pathlib import Path
 
 from sinks.milvus.lite import LocalMilvus
-from sinks.milvus.milvus_client import Client
+from sinks.milvus.milvus_client import MilvusConnection
 from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.sink import SinkMismatch
 
@@ -15,9 +15,9 @@ _LOCAL_WRITE_S = 60.0
 """A local write that timed out may still be running, and a second one beside it would lose rows: so it gets long, and then it is final."""
 
 
-def connect(settings: MilvusSettings, local: LocalMilvus | None) -> Client:
+def connect(settings: MilvusSettings, local: LocalMilvus | None) -> MilvusConnection:
     """Connect to the server of the settings, or to a local folder's. Raises SinkMismatch, or MilvusFault when nobody answers."""
-    return Client(
+    return MilvusConnection(
         settings.uri if local is None else local.address,
         token=token(settings),
         db=settings.db,

@@ -19,10 +19,10 @@ from sinks.milvus.fields import (
     SPACE_PROPERTY,
     VECTOR_KINDS,
     CollectionFound,
+    CollectionLayout,
     Field,
-    Layout,
 )
-from sinks.milvus.milvus_client import Client, type_name
+from sinks.milvus.milvus_client import MilvusConnection, type_name
 from sinks.milvus.milvus_settings import VectorSpace
 from sinks.sink import SinkMismatch
 
@@ -49,7 +49,7 @@ def properties(space: VectorSpace, group: str) -> dict[str, str]:
     }
 
 
-def ensure(client: Client, layout: Layout, capable: Backend, *, create: Mapping[str, str] | None) -> CollectionFound:
+def ensure(client: MilvusConnection, layout: CollectionLayout, capable: Backend, *, create: Mapping[str, str] | None) -> CollectionFound:
     """Create the collection with these properties when it is missing, check its fields when it is there, then load it.
 
     Without properties nothing is created. Returns it as it is now. Raises SinkMismatch, or MilvusFault when Milvus does not answer.
@@ -65,7 +65,7 @@ def ensure(client: Client, layout: Layout, capable: Backend, *, create: Mapping[
     return found._replace(index_type=indexes[0])
 
 
-def _create(client: Client, layout: Layout, capable: Backend, kept: Mapping[str, str]) -> CollectionFound:
+def _create(client: MilvusConnection, layout: CollectionLayout, capable: Backend, kept: Mapping[str, str]) -> CollectionFound:
     """Create a collection, unless somebody else does at the same moment; returns what is there then."""
     try:
         client.create(layout, kept, maps_files=capable.maps_files)
@@ -80,7 +80,7 @@ def _create(client: Client, layout: Layout, capable: Backend, kept: Mapping[str,
     return found
 
 
-def _ensure_index(client: Client, layout: Layout, vector: Field, capable: Backend, *, create: bool) -> str:
+def _ensure_index(client: MilvusConnection, layout: CollectionLayout, vector: Field, capable: Backend, *, create: bool) -> str:
     """Check a vector's index and return its type; an empty collection without one is a creation that was cut short, and is finished."""
     found = client.index_of(layout.name, vector.name)
     if found is None and create and client.rows_written(layout.name) == 0:
@@ -96,7 +96,7 @@ def _ensure_index(client: Client, layout: Layout, vector: Field, capable: Backen
     return index
 
 
-def _create_index(client: Client, layout: Layout, vector: Field) -> None:
+def _create_index(client: MilvusConnection, layout: CollectionLayout, vector: Field) -> None:
     try:
         client.index(layout.name, vector, vector.index_type, {} if vector.computed_from else build_params(vector.index_type, vector.limit))
     except MilvusFault as fault:
@@ -107,7 +107,7 @@ def _create_index(client: Client, layout: Layout, vector: Field) -> None:
         ) from None
 
 
-def _index_scalars(client: Client, layout: Layout, index_type: str) -> None:
+def _index_scalars(client: MilvusConnection, layout: CollectionLayout, index_type: str) -> None:
     """Index what filters name. A server that has no index for arrays (the first ones of 2.4) looks through all of them instead."""
     for field in layout.fields:
         try:
@@ -161,7 +161,7 @@ def _difference(found: CollectionFound, space: VectorSpace) -> str:
     return f" ({told})" if told else ""
 
 
-def check_collection(layout: Layout, found: CollectionFound) -> None:
+def check_collection(layout: CollectionLayout, found: CollectionFound) -> None:
     """Raise SinkMismatch for the first difference between the columns that are there and those that must be."""
     for field in layout.fields:
         _check_field(layout, field, found)
@@ -170,7 +170,7 @@ def check_collection(layout: Layout, found: CollectionFound) -> None:
         raise SinkMismatch(f"Milvus collection {layout.name!r}, field {strangers[0]!r}: every row would need it, expected no such field")
 
 
-def _check_field(layout: Layout, field: Field, found: CollectionFound) -> None:
+def _check_field(layout: CollectionLayout, field: Field, found: CollectionFound) -> None:
     there = found.fields.get(field.name)
     if there is None:
         raise _mismatch(layout, field, "field", "missing", f"a {type_name(field.kind)}")
@@ -194,7 +194,7 @@ def _source(column: str) -> str:
     return f"one of {column!r}" if column else "none"
 
 
-def _mismatch(layout: Layout, field: Field, what: str, found: str, expected: str) -> SinkMismatch:
+def _mismatch(layout: CollectionLayout, field: Field, what: str, found: str, expected: str) -> SinkMismatch:
     return SinkMismatch(f"Milvus collection {layout.name!r}, field {field.name!r}: {what} is {found}, expected {expected}")
 
 

@@ -70,7 +70,7 @@ class Field(NamedTuple):
     """Mapped from files instead of held in memory where the backend can do it."""
 
 
-class Layout(NamedTuple):
+class CollectionLayout(NamedTuple):
     """One collection as it must be; its vectors come last.
 
     Thread: any.
@@ -181,10 +181,10 @@ def templates_name(collection: str, space: str) -> str:
 
 def templates_layout(
     collection: str, space: str, dim: int, *, kind: Kind = "vector", index_type: str = "FLAT", any_index: bool = True, bm25: bool = False
-) -> Layout:
+) -> CollectionLayout:
     """Columns of `TemplateRow`, the vector moved to the end; `sparse` is the BM25 function of `text`."""
     sparse = Field("sparse", "sparse", metric="BM25", index_type="SPARSE_INVERTED_INDEX", computed_from="text")
-    return Layout(
+    return CollectionLayout(
         templates_name(collection, space),
         (
             Field("template", "varchar", TEMPLATE_BYTES, key=True),
@@ -195,9 +195,9 @@ def templates_layout(
     )
 
 
-def blocks_layout(collection: str) -> Layout:
+def blocks_layout(collection: str) -> CollectionLayout:
     """Columns of a block on a server; `pad` is there because Milvus cannot load a collection without a vector (design: sink)."""
-    return Layout(
+    return CollectionLayout(
         collection,
         (
             Field("id", "varchar", ID_BYTES, key=True),

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from sinks.milvus.faults import MilvusFault, refusal
-from sinks.milvus.fields import Layout
+from sinks.milvus.fields import CollectionLayout
 from sinks.milvus.lite import LocalMilvus
-from sinks.milvus.milvus_client import Client
+from sinks.milvus.milvus_client import MilvusConnection
 from sinks.milvus.packing import ColumnValues
 from sinks.milvus.turns import Turns
 from sinks.milvus.writing import size_bytes, write_in_parts
@@ -31,20 +31,20 @@ class Lending:
         self.broken = ""
         """Not empty: why nothing more may be written or read."""
         self.local: LocalMilvus | None = None
-        self._client: Client | None = None
+        self._client: MilvusConnection | None = None
         self._turns = Turns(local=False)
         self._memory_rows: dict[str, int] = {}
         self._memory_bytes: dict[str, int] = {}
         self._wished_rows: dict[str, int] = {}
 
-    def open(self, local: LocalMilvus | None, connect: Callable[[], Client]) -> Client:
+    def open(self, local: LocalMilvus | None, connect: Callable[[], MilvusConnection]) -> MilvusConnection:
         """Hold a local folder, or none, and a connection. Raises what `connect` does; then `close` lets go of the folder."""
         self.local, self._turns = local, Turns(local=local is not None)
         self._memory_rows, self._memory_bytes, self._wished_rows = {}, {}, {}
         self._client = connect()
         return self._client
 
-    def check(self) -> Client:
+    def check(self) -> MilvusConnection:
         """Raise SinkBroken or SinkBusy unless there is a connection to use."""
         if self.local is not None and self.local.has_ended and not self.broken:
             self.broken = "the process that serves the Milvus folder has ended; nothing more is written to this folder until a new start"
@@ -55,18 +55,18 @@ class Lending:
         return self._client
 
     @contextmanager
-    def calls(self, *, write: bool = False) -> Iterator[Client]:
+    def calls(self, *, write: bool = False) -> Iterator[MilvusConnection]:
         """Lend the client out, and turn what goes wrong into the protocol's exceptions."""
         with self._turns.write() if write else self._turns.read(), self._refusals(write=write):
             yield self.check()
 
     @contextmanager
-    def call_at_once(self) -> Iterator[Client]:
+    def call_at_once(self) -> Iterator[MilvusConnection]:
         """Lend the client out for a read that waits for no flush, and may miss rows because of it."""
         with self._refusals(write=False):
             yield self.check()
 
-    def upsert(self, layout: Layout, batches: Iterable[Sequence[ColumnValues]]) -> None:
+    def upsert(self, layout: CollectionLayout, batches: Iterable[Sequence[ColumnValues]]) -> None:
         """Store batch by batch, and write memory out when it is large, or larger than a reader wished."""
         for columns in batches:
             with self.calls(write=True) as client:
@@ -80,7 +80,7 @@ class Lending:
                 if self._memory_bytes[name] > _MEMORY_BYTES or (wished is not None and self._memory_rows[name] > wished):
                     self._write_out(client, layout)
 
-    def lighten(self, layout: Layout, most_rows: int) -> None:
+    def lighten(self, layout: CollectionLayout, most_rows: int) -> None:
         """Write a local folder's memory out before a read if it holds more than `most_rows` rows.
 
         That only makes reading faster, so a reader does it where no writer is in the way, and else leaves it to them: the one whose turn
@@ -106,7 +106,7 @@ class Lending:
             elif local is not None:
                 local.close()
 
-    def _write_out(self, client: Client, layout: Layout) -> None:
+    def _write_out(self, client: MilvusConnection, layout: CollectionLayout) -> None:
         with self._turns.flush():
             self._memory_rows[layout.name] = self._memory_bytes[layout.name] = 0
             client.flush(layout.name)

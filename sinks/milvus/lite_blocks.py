@@ -24,12 +24,12 @@ from sinks.block import Block, BlockColumns, BlockId, parse_block_id
 from sinks.codec import BlockDamaged, decode_head, encode_head
 from sinks.heads import HeadRow, head_row
 from sinks.milvus.base64_texts import base64_text, frame_of_base64
-from sinks.milvus.fields import COLUMN_BYTES, EPOCH_BYTES, ID_BYTES, PAD_DIM, TOPIC_BYTES, CollectionFound, Field, Layout
+from sinks.milvus.fields import COLUMN_BYTES, EPOCH_BYTES, ID_BYTES, PAD_DIM, TOPIC_BYTES, CollectionFound, CollectionLayout, Field
 from sinks.milvus.index_time import Dates
 from sinks.milvus.lite_bloom import FILTER_CHARACTERS, bloom_filter, decode_filter, encode_filter
 from sinks.milvus.lite_heads import HeadIndex, IndexedBlock
 from sinks.milvus.lite_texts import LONGER_CHARACTERS, frame_of_text, stored_text
-from sinks.milvus.milvus_client import Client, type_name
+from sinks.milvus.milvus_client import MilvusConnection, type_name
 from sinks.milvus.packing import ColumnValues
 from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SeenRun, SinkMismatch
 
@@ -47,9 +47,9 @@ _ID = Field("id", "varchar", ID_BYTES)
 _PAD = Field("pad", "vector", PAD_DIM, metric="L2")
 
 
-def heads_layout(collection: str) -> Layout:
+def heads_layout(collection: str) -> CollectionLayout:
     """Where each block is and what is in it; of an empty slot all is empty."""
-    return Layout(
+    return CollectionLayout(
         collection,
         (
             _SLOT,
@@ -68,15 +68,15 @@ def heads_layout(collection: str) -> Layout:
     )
 
 
-def words_layout(collection: str) -> Layout:
+def words_layout(collection: str) -> CollectionLayout:
     """The Bloom filter of each block's words."""
-    return Layout(f"{collection}_words", (_SLOT, _ID, Field("words", "varchar", FILTER_CHARACTERS), _PAD))
+    return CollectionLayout(f"{collection}_words", (_SLOT, _ID, Field("words", "varchar", FILTER_CHARACTERS), _PAD))
 
 
-def columns_layout(collection: str) -> Layout:
+def columns_layout(collection: str) -> CollectionLayout:
     """The lines of each block; texts and fields, which are most of it, as `lite_texts` writes them."""
     columns = [Field(name, "varchar", COLUMN_BYTES + LONGER_CHARACTERS) for name in BlockColumns._fields]
-    return Layout(f"{collection}_columns", (_SLOT, _ID, *columns, _PAD))
+    return CollectionLayout(f"{collection}_columns", (_SLOT, _ID, *columns, _PAD))
 
 
 class LiteBlocks:
@@ -85,7 +85,7 @@ class LiteBlocks:
     Thread: any; `open`, `write` and `delete` one at a time.
     """
 
-    def __init__(self, client: Client, collection: str, say: Callable[[str], None] = lambda _line: None) -> None:
+    def __init__(self, client: MilvusConnection, collection: str, say: Callable[[str], None] = lambda _line: None) -> None:
         """`say` takes one line about what `open` found to be repaired."""
         self._client = client
         self._say = say
@@ -190,12 +190,12 @@ class LiteBlocks:
         self._client.insert(self._heads, [*keys, *where, [head for _, head, _ in rows], pad])
         self._index.add([IndexedBlock(head_row(block), bloom, slot) for (block, _, bloom), slot in zip(rows, slots, strict=True)])
 
-    def _empty(self, slots: Sequence[int], *layouts: Layout) -> None:
+    def _empty(self, slots: Sequence[int], *layouts: CollectionLayout) -> None:
         """Leave nothing in these rows of one collection after the other."""
         for layout in layouts:
             self._client.insert(layout, [_emptied(field, slots) for field in layout.fields])
 
-    def _ensure(self, layout: Layout, *, create: bool, properties: Mapping[str, str] = MappingProxyType({})) -> None:
+    def _ensure(self, layout: CollectionLayout, *, create: bool, properties: Mapping[str, str] = MappingProxyType({})) -> None:
         """Check a collection, or create it. Raises SinkMismatch or MilvusFault."""
         found = self._client.describe(layout.name)
         if found is not None:
@@ -268,7 +268,7 @@ def _emptied(field: Field, slots: Sequence[int]) -> ColumnValues:
     return [""] * len(slots) if field.kind == "varchar" else [0] * len(slots)
 
 
-def _check_columns(layout: Layout, found: CollectionFound) -> None:
+def _check_columns(layout: CollectionLayout, found: CollectionFound) -> None:
     """Raise SinkMismatch for the first column that is not there as it must be."""
     for field in layout.fields:
         there = found.fields.get(field.name)

@@ -80,7 +80,7 @@ class SeenFilters(NamedTuple):
         return [self.buffer[begin:end].tobytes() for begin, end in zip(self.start[blocks].tolist(), ends.tolist(), strict=True)]
 
 
-class Filters:
+class BloomFilters:
     """The filters of n blocks, to which others are added.
 
     Thread: one at a time; what `seen` returned, any.

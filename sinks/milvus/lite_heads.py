@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sinks.block import BlockId, BlockPlace
 from sinks.heads import HeadRow, Heads, join_heads
 from sinks.milvus.index_time import Dates
-from sinks.milvus.lite_bloom import Filters, SeenFilters
+from sinks.milvus.lite_bloom import BloomFilters, SeenFilters
 from sinks.milvus.lite_growing import Growing
 from sinks.sink import BlockFilter, FoundBlocks, OffsetSpan, RunSpan, SeenRun
 
@@ -59,7 +59,7 @@ class _Columns:
         self.template = Growing(np.int32)
         self.counts = [Growing(np.int32), Growing(np.int64), Growing(np.int64)]
         """Of each template of each block: pieces, first and last time."""
-        self.filters = Filters()
+        self.filters = BloomFilters()
         self.slot = Growing(np.int64)
         self.run = Growing(np.int32)
         self.first = Growing(np.int64)

@@ -17,7 +17,7 @@ from pymilvus.exceptions import ConnectionConfigException
 from pymilvus.grpc_gen import milvus_pb2
 
 from sinks.milvus.faults import MilvusFault
-from sinks.milvus.fields import ARRAY_ITEMS, VECTOR_KINDS, CollectionFound, Field, Kind, Layout, collection_found
+from sinks.milvus.fields import ARRAY_ITEMS, VECTOR_KINDS, CollectionFound, CollectionLayout, Field, Kind, collection_found
 from sinks.milvus.packing import ColumnValues, Wanted, fill, wanted_values
 from sinks.sink import SinkMismatch
 
@@ -41,7 +41,7 @@ _CONNECT_AGAIN_MS = 5_000
 """gRPC's own pauses between two tries to connect grow to two minutes, and until the next one every call fails, however well all is."""
 
 
-class Hit(NamedTuple):
+class VectorHit(NamedTuple):
     """One row found by vector.
 
     Thread: any.
@@ -75,7 +75,7 @@ def _faults(call: str) -> Iterator[None]:
         raise MilvusFault(call, -1, f"{status.code().name}: {status.details()}") from None
 
 
-class Client:
+class MilvusConnection:
     """One connection to one Milvus; holds no state but the connection.
 
     Thread: any.
@@ -132,7 +132,7 @@ class Client:
         with _faults("alter"):
             self._milvus.alter_collection_properties(collection, dict(properties), timeout=self._timeout_s)
 
-    def create(self, layout: Layout, properties: Mapping[str, str], *, maps_files: bool = False) -> None:
+    def create(self, layout: CollectionLayout, properties: Mapping[str, str], *, maps_files: bool = False) -> None:
         """Create an empty collection of one shard without an index; `maps_files`: some of its columns stay on disk."""
         schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
         for field in layout.fields:
@@ -191,7 +191,7 @@ class Client:
         with _faults("flush"):
             self._milvus.flush(collection, timeout=self._write_timeout_s)
 
-    def insert(self, layout: Layout, columns: Sequence[ColumnValues]) -> int:
+    def insert(self, layout: CollectionLayout, columns: Sequence[ColumnValues]) -> int:
         """Write one batch of rows that are not there yet, given as `upsert` takes it; returns how many rows Milvus counted."""
         request = self._filled(milvus_pb2.InsertRequest(collection_name=layout.name, num_rows=len(columns[0])), layout, columns)
         with _faults("insert"):
@@ -199,7 +199,7 @@ class Client:
             answer = connection.batch_insert(layout.name, [], insert_param=request, **self._ready_made())
         return int(answer.insert_count)
 
-    def upsert(self, layout: Layout, columns: Sequence[ColumnValues]) -> int:
+    def upsert(self, layout: CollectionLayout, columns: Sequence[ColumnValues]) -> int:
         """Write one batch, given as one column for each written field of the layout; returns how many rows Milvus counted.
 
         The request is built here and handed over ready-made: pymilvus's own way from rows to columns visits every value
@@ -246,8 +246,8 @@ class Client:
         return cast("list[dict[str, Any]]", list(rows))
 
     def search(
-        self, layout: Layout, field: Field, wanted: Wanted, limit: int, columns: Sequence[str], params: Mapping[str, Any]
-    ) -> list[list[Hit]]:
+        self, layout: CollectionLayout, field: Field, wanted: Wanted, limit: int, columns: Sequence[str], params: Mapping[str, Any]
+    ) -> list[list[VectorHit]]:
         """Return the rows nearest to each vector, or by BM25 to each text, nearest first; their scores are what the metric gives."""
         with _faults("search"):
             answers = self._milvus.search(
@@ -262,7 +262,9 @@ class Client:
                 retry_on_rate_limit=False,
             )
         key = layout.key  # servers before 2.4 do not say it, and then pymilvus calls it `id`
-        return [[Hit(str(hit[key if key in hit else "id"]), float(hit["distance"]), hit["entity"]) for hit in hits] for hits in answers]
+        return [
+            [VectorHit(str(hit[key if key in hit else "id"]), float(hit["distance"]), hit["entity"]) for hit in hits] for hits in answers
+        ]
 
     def count(self, collection: str, expression: str = "") -> int:
         """Count live rows that match, exactly (Strong)."""
@@ -278,7 +280,7 @@ class Client:
         """Close the connection; safe to call twice."""
         self._milvus.close()
 
-    def _filled(self, request: Any, layout: Layout, columns: Sequence[ColumnValues]) -> Any:  # noqa: ANN401 (messages of pymilvus's)
+    def _filled(self, request: Any, layout: CollectionLayout, columns: Sequence[ColumnValues]) -> Any:  # noqa: ANN401 (messages of pymilvus's)
         for field, values in zip(layout.written, columns, strict=True):
             fill(request.fields_data.add(type=int(_TYPES[field.kind]), field_name=field.name), field, values)
         return request

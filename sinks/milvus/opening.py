@@ -14,13 +14,13 @@ from sinks.milvus.fields import (
     TTL_PROPERTY,
     TTL_SINCE_PROPERTY,
     CollectionFound,
-    Layout,
+    CollectionLayout,
     blocks_layout,
     templates_layout,
     templates_name,
 )
 from sinks.milvus.lite_blocks import LiteBlocks
-from sinks.milvus.milvus_client import Client
+from sinks.milvus.milvus_client import MilvusConnection
 from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
 from sinks.milvus.retention import lifetimes, told
 from sinks.milvus.server_blocks import ServerBlocks
@@ -54,7 +54,7 @@ class Opened(NamedTuple):
     """
 
     blocks: ServerBlocks | LiteBlocks
-    templates: Layout
+    templates: CollectionLayout
     index_type: str
     """Of the templates' vectors."""
     ids: tuple[int, int]
@@ -64,7 +64,7 @@ class Opened(NamedTuple):
     """Of the last process, for `sinks.milvus.index_time`; "" without one."""
 
 
-def open_collections(client: Client, wishes: Wishes) -> Opened:
+def open_collections(client: MilvusConnection, wishes: Wishes) -> Opened:
     """Create what is missing and check what is there; without `create`, only check. Raises SinkMismatch or MilvusFault."""
     settings, space = wishes.settings, wishes.space
     capable = backend(client.version(), local=wishes.local)
@@ -92,7 +92,7 @@ def open_collections(client: Client, wishes: Wishes) -> Opened:
 
 
 def _open_blocks(
-    client: Client, wishes: Wishes, capable: Backend, kept: Mapping[str, str] | None
+    client: MilvusConnection, wishes: Wishes, capable: Backend, kept: Mapping[str, str] | None
 ) -> tuple[ServerBlocks | LiteBlocks, CollectionFound]:
     """Open the blocks and return them and the collection that bears the settings' name; `kept`: its properties, if it may be created."""
     name = wishes.settings.collection
@@ -106,7 +106,7 @@ def _open_blocks(
 
 
 def set_lifetimes(
-    client: Client, blocks: CollectionFound, templates: CollectionFound, retention_s: float | None, now_s: float, say: Say | None
+    client: MilvusConnection, blocks: CollectionFound, templates: CollectionFound, retention_s: float | None, now_s: float, say: Say | None
 ) -> tuple[CollectionFound, CollectionFound]:
     """Tell both collections how long their rows live, as far as that can be done now; returns them as they are then.
 
@@ -127,7 +127,7 @@ def set_lifetimes(
     return _alter(client, blocks, for_blocks, say), templates
 
 
-def _alter(client: Client, found: CollectionFound, changes: dict[str, str], say: Say | None) -> CollectionFound:
+def _alter(client: MilvusConnection, found: CollectionFound, changes: dict[str, str], say: Say | None) -> CollectionFound:
     if not changes:
         return found
     client.alter(found.name, changes)
@@ -137,7 +137,7 @@ def _alter(client: Client, found: CollectionFound, changes: dict[str, str], say:
     return now
 
 
-def _adopt(client: Client, blocks: CollectionFound, wishes: Wishes) -> None:
+def _adopt(client: MilvusConnection, blocks: CollectionFound, wishes: Wishes) -> None:
     owner = blocks.properties.get(GROUP_PROPERTY)
     if owner != wishes.group:
         client.alter(blocks.name, {GROUP_PROPERTY: wishes.group})

@@ -16,8 +16,8 @@ from sinks.heads import HeadRow, join_heads
 from sinks.milvus.base64_texts import frame_of_base64
 from sinks.milvus.expressions import MOST_ROWS, after, any_of_each, block_expression, unseen_expressions
 from sinks.milvus.faults import MilvusFault
-from sinks.milvus.fields import Layout
-from sinks.milvus.milvus_client import Client
+from sinks.milvus.fields import CollectionLayout
+from sinks.milvus.milvus_client import MilvusConnection
 from sinks.milvus.writing import block_columns, write_in_parts
 from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SeenRun
 
@@ -36,7 +36,7 @@ class ServerBlocks:
     Thread: any.
     """
 
-    def __init__(self, client: Client, layout: Layout, say: Callable[[str], None] = lambda _line: None) -> None:
+    def __init__(self, client: MilvusConnection, layout: CollectionLayout, say: Callable[[str], None] = lambda _line: None) -> None:
         """`say` takes one line, once, when rows cannot be read."""
         self._client = client
         self._layout = layout

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from sinks.milvus.backend import search_params
 from sinks.milvus.expressions import MOST_ROWS, after, any_of_each, literal
 from sinks.milvus.faults import MilvusFault
-from sinks.milvus.fields import Field, Layout
+from sinks.milvus.fields import CollectionLayout, Field
 from sinks.milvus.lending import Lending
-from sinks.milvus.milvus_client import Hit
+from sinks.milvus.milvus_client import VectorHit
 from sinks.milvus.packing import Wanted, unpack
 from sinks.milvus.writing import check_vector, template_batches
 from sinks.row import TemplateRow
@@ -43,7 +43,7 @@ class Templates:
     Thread: any.
     """
 
-    def __init__(self, layout: Layout, lent: Lending, *, local: bool) -> None:
+    def __init__(self, layout: CollectionLayout, lent: Lending, *, local: bool) -> None:
         self.layout = layout
         self._index_type = "FLAT"
         self._lent = lent
@@ -55,7 +55,7 @@ class Templates:
         """Whether Milvus ranks templates by their words; a local folder has no index of keys, so it scans."""
         return TemplateCapabilities(ranks_words=self.layout.words is not None, scans=self._local)
 
-    def use(self, layout: Layout, index_type: str) -> None:
+    def use(self, layout: CollectionLayout, index_type: str) -> None:
         """Take the collection as `open` found it; `index_type`: of the vectors."""
         self.layout, self._index_type = layout, index_type
 
@@ -89,7 +89,7 @@ class Templates:
         most = min(limit, MOST_ROWS)
         at_once = MOST_ROWS // most
         params = search_params(self._index_type, most)
-        answers: list[list[Hit]] = []
+        answers: list[list[VectorHit]] = []
         for start in range(0, len(vectors), at_once):
             answers += self._search(self.layout.vector, vectors[start : start + at_once], most, params)
         return self._with_texts(answers, lambda score: max(-1.0, min(score, 1.0)))
@@ -160,7 +160,7 @@ class Templates:
             ids += sorted(row["template"] for row in page)
         return ids
 
-    def _search(self, field: Field, wanted: Wanted, most: int, params: dict[str, Any]) -> list[list[Hit]]:
+    def _search(self, field: Field, wanted: Wanted, most: int, params: dict[str, Any]) -> list[list[VectorHit]]:
         """Search, with texts if the answer is not too large for them."""
         with self._calls() as client:
             try:
@@ -170,11 +170,11 @@ class Templates:
                     raise
             return client.search(self.layout, field, wanted, most, ("template",), params)
 
-    def _with_texts(self, answers: Sequence[Sequence[Hit]], score: Callable[[float], float]) -> list[list[TemplateHit]]:
+    def _with_texts(self, answers: Sequence[Sequence[VectorHit]], score: Callable[[float], float]) -> list[list[TemplateHit]]:
         keys = {hit.key for hits in answers for hit in hits if "text" not in hit.row}
         texts = {row["template"]: row["text"] for row in self._by_key(keys, ("template", "text"), TEXTS_AT_ONCE, None)}
 
-        def text(hit: Hit) -> str:
+        def text(hit: VectorHit) -> str:
             return str(hit.row.get("text", texts.get(hit.key, "")))
 
         return [[TemplateHit(hit.key, score(hit.score), text(hit)) for hit in hits] for hits in answers]

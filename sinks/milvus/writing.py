@@ -26,7 +26,7 @@ from sinks.milvus.fields import (
     PAD_DIM,
     TEMPLATE_BYTES,
     TOPIC_BYTES,
-    Layout,
+    CollectionLayout,
 )
 from sinks.milvus.packing import ColumnValues
 from sinks.row import TEMPLATE_TEXT_BYTES, TemplateRow
@@ -38,7 +38,7 @@ _ROW_BYTES = 100
 _INT32, _INT64 = 1 << 31, 1 << 63
 _Row = TypeVar("_Row")
 
-Write = Callable[[Layout, Sequence[ColumnValues]], int]
+Write = Callable[[CollectionLayout, Sequence[ColumnValues]], int]
 """Send one batch; returns how many rows were counted."""
 
 
@@ -105,7 +105,7 @@ def block_columns(blocks: Sequence[Block]) -> tuple[ColumnValues, ...]:
     )
 
 
-def template_batches(rows: Sequence[TemplateRow], layout: Layout) -> Iterator[tuple[ColumnValues, ...]]:
+def template_batches(rows: Sequence[TemplateRow], layout: CollectionLayout) -> Iterator[tuple[ColumnValues, ...]]:
     """Yield the columns of `layout` in bounded batches, each id once.
 
     Raises, before the first batch, ValueError for a vector that is not float32[dim] and finite, SinkRejected for a text that does not fit.
@@ -136,7 +136,7 @@ def check_vector(vector: NDArray[np.float32], dim: int, whose: str) -> None:
         raise ValueError(f"the vector of {whose} is not finite")
 
 
-def write_in_parts(write: Write, layout: Layout, columns: Sequence[ColumnValues], *, splits: bool = True) -> None:
+def write_in_parts(write: Write, layout: CollectionLayout, columns: Sequence[ColumnValues], *, splits: bool = True) -> None:
     """Store one batch; `splits` halves it for as long as it is too large. Raises MilvusFault, also for rows that were not counted."""
     parts = [columns]
     while parts:

@@ -9,9 +9,9 @@ from sinks.block import BlockId, BlockPlace
 from sinks.heads import Heads
 from sinks.line import Line
 from sinks.lines import all_lines, take_lines
-from sinks.reading.copies import Reach, with_events_beyond
+from sinks.reading.copies import CopyReach, with_events_beyond
 from sinks.reading.snapshot import ALL_COLUMNS, MOST_TEXTS, Snapshot
-from sinks.reading.union import Part, clusters, outer_blocks, unite
+from sinks.reading.union import UnionPart, clusters, outer_blocks, unite
 from sinks.sink import BlockFilter
 
 
@@ -43,7 +43,7 @@ def lines_between(snapshot: Snapshot, only: BlockFilter, most_lines: int | None)
             is_all = False
             break
         unpacked = snapshot.unpack([heads.ids[at] for at in blocks.tolist()], ALL_COLUMNS)
-        parts = [Part(one, block) for one, block in unpacked.items()]
+        parts = [UnionPart(one, block) for one, block in unpacked.items()]
         found, left_out = _resolved(parts, only, with_events_beyond(snapshot, parts, _reach_within(only, parts)))
         lines += found
         copies += left_out
@@ -85,14 +85,14 @@ def _batches(heads: Heads, groups: list[NDArray[np.int64]]) -> list[NDArray[np.i
     return [np.concatenate(batch) for batch in batches]
 
 
-def _reach_within(only: BlockFilter, parts: list[Part]) -> list[Reach]:
+def _reach_within(only: BlockFilter, parts: list[UnionPart]) -> list[CopyReach]:
     """Return the offsets that are asked for, unless it is all of them."""
     if only.first_offset is None or only.end_offset is None:
         return []
-    return [Reach(place, only.first_offset, only.end_offset) for place in {part.id.place for part in parts}]
+    return [CopyReach(place, only.first_offset, only.end_offset) for place in {part.id.place for part in parts}]
 
 
-def _resolved(parts: list[Part], only: BlockFilter, every: list[Part]) -> tuple[list[Line], int]:
+def _resolved(parts: list[UnionPart], only: BlockFilter, every: list[UnionPart]) -> tuple[list[Line], int]:
     """Return the lines of blocks that share none with others, and how many pieces were left out; `every` begins with `parts`."""
     found: list[Line] = []
     copies = 0

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sinks.block import BlockId, Coded, Column, Lines
+from sinks.block import BlockId, CodedColumn, Column, Lines
 from sinks.sink import ColumnName
 
 _OBJECT_BYTES = 120
@@ -85,7 +85,7 @@ class BlockCache:
 
 
 def _lines_bytes(lines: Lines) -> int:
-    coded = [column for column in lines if isinstance(column, Coded)]
+    coded = [column for column in lines if isinstance(column, CodedColumn)]
     numbers = [column for column in lines if isinstance(column, np.ndarray)] + [column.codes for column in coded]
     texts = sum(_TEXT_BYTES * len(column.values) + len("".join(column.values)) for column in coded)
     once = {id(column): column for column in numbers}.values()

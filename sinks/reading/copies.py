@@ -15,7 +15,7 @@ from sinks.block import BlockId, BlockPlace, Lines
 from sinks.heads import Heads
 from sinks.reading.listing import join_distinct
 from sinks.reading.snapshot import Snapshot
-from sinks.reading.union import Part, clusters, outer_blocks, sharing_blocks, unite
+from sinks.reading.union import UnionPart, clusters, outer_blocks, sharing_blocks, unite
 from sinks.sink import BlockFilter, OffsetSpan, RunSpan
 
 _SPANS_AT_ONCE = 256
@@ -23,7 +23,7 @@ _SPANS_AT_ONCE = 256
 Span = TypeVar("Span", RunSpan, OffsetSpan)
 
 
-class Reach(NamedTuple):
+class CopyReach(NamedTuple):
     """Offsets of a partition, from the first to before the end.
 
     Thread: any.
@@ -34,10 +34,10 @@ class Reach(NamedTuple):
     end_offset: int
 
 
-def reach_of(heads: Heads) -> list[Reach]:
+def reach_of(heads: Heads) -> list[CopyReach]:
     """Return the offsets of each block."""
     offsets = zip(heads.ids, heads.first_offset.tolist(), heads.last_offset.tolist(), strict=True)
-    return [Reach(one.place, first, last + 1) for one, first, last in offsets]
+    return [CopyReach(one.place, first, last + 1) for one, first, last in offsets]
 
 
 def with_other_runs(snapshot: Snapshot, listed: Heads) -> Heads:
@@ -57,7 +57,7 @@ def with_other_runs(snapshot: Snapshot, listed: Heads) -> Heads:
     return every.select(np.flatnonzero(sharing_blocks(every) | (np.arange(every.size) < listed.size)))
 
 
-def with_events_beyond(snapshot: Snapshot, parts: Sequence[Part], reach: Sequence[Reach]) -> list[Part]:
+def with_events_beyond(snapshot: Snapshot, parts: Sequence[UnionPart], reach: Sequence[CopyReach]) -> list[UnionPart]:
     """Return unpacked blocks, and behind them those that decide about events which lead beyond these offsets.
 
     All blocks over the offsets are among `parts`. Where events of several runs overlap, what one hides hangs on what hides that one.
@@ -70,14 +70,14 @@ def with_events_beyond(snapshot: Snapshot, parts: Sequence[Part], reach: Sequenc
         found = [*dict.fromkeys(one for only in _within(wider) for one in snapshot.find(only).heads.ids if one not in known)]
         new = [found[at] for at in outer_blocks(found).tolist()]
         known.update(found)
-        every += [Part(one, lines) for one, lines in snapshot.unpack(new).items()]
+        every += [UnionPart(one, lines) for one, lines in snapshot.unpack(new).items()]
     return every
 
 
-def _wider(reach: Sequence[Reach], parts: Sequence[Part]) -> list[Reach]:
+def _wider(reach: Sequence[CopyReach], parts: Sequence[UnionPart]) -> list[CopyReach]:
     """Return where events lead beyond these offsets, given ascending and apart: those that begin or end inside and go on outside."""
     places = {part.id.place for part in parts}
-    wider: list[Reach] = []
+    wider: list[CopyReach] = []
     for place in places:
         own = np.array([one[1:] for one in reach if one.place == place], np.int64).reshape(-1, 2)
         lines = [part.lines for part in parts if part.id.place == place]
@@ -89,18 +89,18 @@ def _wider(reach: Sequence[Reach], parts: Sequence[Part]) -> list[Reach]:
         at = np.minimum(np.searchsorted(own[:, 1], start, side="right"), len(own) - 1)  # the first that ends behind the event's start
         begins, ends = own[at, 0], own[at, 1]
         out = (start < ends) & (end > begins) & ((start < begins) | (end > ends))
-        wider += [Reach(place, first, last) for first, last in {*zip(start[out].tolist(), end[out].tolist(), strict=True)}]
+        wider += [CopyReach(place, first, last) for first, last in {*zip(start[out].tolist(), end[out].tolist(), strict=True)}]
     return wider
 
 
-def _merged(reach: Sequence[Reach]) -> list[Reach]:
+def _merged(reach: Sequence[CopyReach]) -> list[CopyReach]:
     """Return the same offsets, ascending and apart."""
-    merged: list[Reach] = []
+    merged: list[CopyReach] = []
     for place, first, end in sorted(reach):
         if merged and merged[-1][0] == place and first <= merged[-1][2]:
             merged[-1] = merged[-1]._replace(end_offset=max(end, merged[-1].end_offset))
         else:
-            merged.append(Reach(place, first, end))
+            merged.append(CopyReach(place, first, end))
     return merged
 
 
@@ -121,11 +121,11 @@ def _over_the_offsets(heads: Heads, rows: NDArray[np.int64]) -> list[BlockFilter
     """Return filters for all blocks of the offsets that some blocks span."""
     groups = clusters(heads, rows)
     return _within(
-        [Reach(heads.ids[one[0]].place, int(heads.first_offset[one].min()), int(heads.last_offset[one].max()) + 1) for one in groups]
+        [CopyReach(heads.ids[one[0]].place, int(heads.first_offset[one].min()), int(heads.last_offset[one].max()) + 1) for one in groups]
     )
 
 
-def _within(reach: Sequence[Reach]) -> list[BlockFilter]:
+def _within(reach: Sequence[CopyReach]) -> list[BlockFilter]:
     """Return filters for all blocks of these offsets."""
     filters: list[BlockFilter] = []
     for (topic, epoch), some in groupby(sorted(reach), key=lambda one: one[0][:2]):
@@ -182,8 +182,8 @@ class Copies:
             every = with_other_runs(self._snapshot, listed.select(np.array(new, np.int64)))
             self._others |= self._snapshot.unpack([one for one in every.ids[len(new) :] if one not in self._others])
             self._looked_up.update(every.ids[: len(new)])
-        parts = [Part(one, block.lines) for one, block in blocks.items()]
-        parts += [Part(one, lines) for one, lines in self._others.items() if one not in blocks]
+        parts = [UnionPart(one, block.lines) for one, block in blocks.items()]
+        parts += [UnionPart(one, lines) for one, lines in self._others.items() if one not in blocks]
         if new:
             ours = listed.select(np.array([at for at, one in enumerate(listed.ids) if one in blocks], np.int64))
             parts = with_events_beyond(self._snapshot, parts, reach_of(ours))

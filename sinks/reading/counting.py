@@ -24,7 +24,7 @@ from sinks.reading.count_tally import FIELD, FIELD_NAMES, GroupBy, Groups, Tally
 from sinks.reading.line_filter import LineFilter, block_filter, heads_fit, rows_of, wanted_rows, with_fields
 from sinks.reading.names import TemplateNames, template_ids
 from sinks.reading.snapshot import MOST_PLACES, PLACES, PLACES_AND_FIELDS, Snapshot
-from sinks.reading.union import Part, clusters, outer_blocks, sharing_blocks, unite
+from sinks.reading.union import UnionPart, clusters, outer_blocks, sharing_blocks, unite
 from sinks.row import template_key, template_keys
 from sinks.sink import BlockFilter
 
@@ -219,13 +219,13 @@ class _Counting:
             if self._snapshot.is_over():
                 return False
             unpacked = self._snapshot.unpack([heads.ids[at] for at in batch.tolist()], columns)
-            parts = [Part(one, lines) for one, lines in unpacked.items()]
+            parts = [UnionPart(one, lines) for one, lines in unpacked.items()]
             ours = heads.select(batch[(batch < self._asked_for) & self._shared[batch]])
             for part, held in zip(parts, unite(with_events_beyond(self._snapshot, parts, reach_of(ours))), strict=False):
                 self._add_rows(part, held)
         return True
 
-    def _add_rows(self, part: Part, held: NDArray[np.bool_]) -> None:
+    def _add_rows(self, part: UnionPart, held: NDArray[np.bool_]) -> None:
         lines, only = part.lines, self._query.only
         wanted = held & wanted_rows(lines, only)
         if self._templates is not None:
@@ -246,7 +246,7 @@ class _Counting:
         counted = np.ones(len(rows), np.int64) if self._by_template else (lines.chunk[rows] == 0).astype(np.int64)
         self.tally.add(Groups(keys, counted, lines.time[rows], lines.time[rows]))
 
-    def _row_keys(self, name: GroupBy, part: Part, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _row_keys(self, name: GroupBy, part: UnionPart, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         lines: Lines = part.lines
         if name == "time":
             return self._bucket(lines.time[rows])

@@ -18,7 +18,7 @@ from sinks.reading.arrivals import Arrival
 from sinks.reading.picks import picked_lines, picks
 from sinks.reading.selecting import Selection
 from sinks.reading.snapshot import Snapshot
-from sinks.reading.union import Part, outer_blocks, unite
+from sinks.reading.union import UnionPart, outer_blocks, unite
 from sinks.sink import BlockFilter, OffsetSpan
 
 MOST_BLOCKS = 1_000
@@ -47,7 +47,7 @@ def fresh_lines(
     """Return the newest `most` lines; a block that `has_seen` and that is not among `arrivals` is older than those."""
     whole = [one.block for one in arrivals if one.is_whole and selection.only.admits_topic(one.block.place.topic)]
     there, torn = (whole, 0) if snapshot.is_first else _where_they_are(snapshot, whole)
-    parts: list[Part] = []
+    parts: list[UnionPart] = []
     rows: list[NDArray[np.int64]] = []
     read = 0
     for unpacked in snapshot.unpack_in_batches(there[: -MOST_BLOCKS - 1 : -1], selection.columns):
@@ -55,7 +55,7 @@ def fresh_lines(
             read += 1
             wanted = selection.rows(block)
             if len(wanted):
-                parts.append(Part(one, block._replace(text=NO_LINES.text, fields=NO_LINES.fields)))
+                parts.append(UnionPart(one, block._replace(text=NO_LINES.text, fields=NO_LINES.fields)))
                 rows.append(wanted)
     new = _new_pieces(snapshot, parts, rows, frozenset(whole), has_seen)
     found = picks(parts, new)
@@ -91,7 +91,7 @@ def _where_they_are(snapshot: Snapshot, blocks: Sequence[BlockId]) -> tuple[list
 
 def _new_pieces(
     snapshot: Snapshot,
-    parts: Sequence[Part],
+    parts: Sequence[UnionPart],
     rows: Sequence[NDArray[np.int64]],
     ours: frozenset[BlockId],
     has_seen: Callable[[BlockId], bool],
@@ -105,7 +105,9 @@ def _new_pieces(
     return [wanted[of_block[wanted]] for wanted, of_block in zip(rows, held, strict=False)]
 
 
-def _older_copies(snapshot: Snapshot, parts: Sequence[Part], ours: frozenset[BlockId], has_seen: Callable[[BlockId], bool]) -> list[Part]:
+def _older_copies(
+    snapshot: Snapshot, parts: Sequence[UnionPart], ours: frozenset[BlockId], has_seen: Callable[[BlockId], bool]
+) -> list[UnionPart]:
     """Return blocks of other runs that reach into the offsets of ours and were there before, under runs later than all of ours."""
     of_run: dict[tuple[BlockPlace, str], list[BlockId]] = {}
     for block in ours:
@@ -123,10 +125,10 @@ def _older_copies(snapshot: Snapshot, parts: Sequence[Part], ours: frozenset[Blo
             if not any(one == block or one.is_inside(block) or block.is_inside(one) for block in near):
                 wanted.append(one)
     return [
-        Part(one._replace(run=_BEFORE + one.run), take_lines(lines, np.flatnonzero(lines.chunks > 0)))
+        UnionPart(one._replace(run=_BEFORE + one.run), take_lines(lines, np.flatnonzero(lines.chunks > 0)))
         for one, lines in snapshot.unpack(wanted).items()
     ]
 
 
-def _joined(parts: Sequence[Part], rows: Sequence[NDArray[np.int64]], name: str) -> NDArray[np.int64]:
+def _joined(parts: Sequence[UnionPart], rows: Sequence[NDArray[np.int64]], name: str) -> NDArray[np.int64]:
     return np.concatenate([np.empty(0, np.int64), *(getattr(part.lines, name)[one] for part, one in zip(parts, rows, strict=True))])

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sinks.arrow import take
-from sinks.block import Coded, Column, Lines
+from sinks.block import CodedColumn, Column, Lines
 from sinks.field_pairs import field_values
 from sinks.heads import Heads
 from sinks.reading.names import template_ids
@@ -102,12 +102,12 @@ def wanted_rows(lines: Lines, only: LineFilter) -> NDArray[np.bool_]:
     return wanted
 
 
-def rows_with(column: Coded, values: Collection[str]) -> NDArray[np.bool_]:
+def rows_with(column: CodedColumn, values: Collection[str]) -> NDArray[np.bool_]:
     """Return which rows have one of these values."""
     return np.fromiter((value in values for value in column.values), np.bool_, len(column.values))[column.codes]
 
 
-def rows_of(templates: Coded, ids: Collection[str]) -> NDArray[np.bool_]:
+def rows_of(templates: CodedColumn, ids: Collection[str]) -> NDArray[np.bool_]:
     """Return which rows are of a template with one of these ids."""
     values = templates.values
     return rows_with(templates, {text for text, one in zip(values, template_ids(values), strict=True) if one in ids})

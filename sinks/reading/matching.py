@@ -15,7 +15,7 @@ from sinks.reading.listing import NewestFirst, Pace
 from sinks.reading.picks import Picks, picked_lines, picks
 from sinks.reading.selecting import IsMatch, Selection
 from sinks.reading.snapshot import ALL_COLUMNS, MOST_TEXTS, Snapshot
-from sinks.reading.union import Part, outer_blocks
+from sinks.reading.union import UnionPart, outer_blocks
 
 _FIRST_BLOCKS = 8
 _GROWTH = 4
@@ -108,7 +108,7 @@ class _Search:
         """Find the newest lines that match and hold."""
         blocks = {one: block for one in listed.ids if (block := self._unpacked.get(one)) is not None}
         held = self.copies.held(listed, blocks)
-        parts = [Part(one, block.lines) for one, block in blocks.items()]
+        parts = [UnionPart(one, block.lines) for one, block in blocks.items()]
         found = picks(parts, [block.rows[holds] for block, holds in zip(blocks.values(), held, strict=True)])
         self.newest = found.take(found.newest_first()[: self._limit])
 

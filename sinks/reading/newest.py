@@ -20,7 +20,7 @@ from sinks.reading.listing import NewestFirst, Pace
 from sinks.reading.names import template_ids
 from sinks.reading.picks import picked_lines, picks
 from sinks.reading.snapshot import ALL_COLUMNS, PLACES, PLACES_AND_FIELDS, Snapshot
-from sinks.reading.union import Part, outer_blocks
+from sinks.reading.union import UnionPart, outer_blocks
 from sinks.row import template_keys
 
 _FEW_BLOCKS = 64
@@ -130,7 +130,7 @@ class _Search:
         held = self.copies.held(listed, {one: Wanted(block.lines, block.rows) for one, block in blocks.items()})
         kept = [block.rows[holds] for block, holds in zip(blocks.values(), held, strict=True)]
         templates = [block.template[holds] for block, holds in zip(blocks.values(), held, strict=True)]
-        self._found = picks([Part(one, block.lines) for one, block in blocks.items()], kept)
+        self._found = picks([UnionPart(one, block.lines) for one, block in blocks.items()], kept)
         self._template = np.concatenate([np.empty(0, np.int64), *templates])
 
     def _oldest(self) -> list[int | None]:

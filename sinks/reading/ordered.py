@@ -26,7 +26,7 @@ from sinks.reading.listing import join_distinct
 from sinks.reading.picks import Picks, picked_lines, picks
 from sinks.reading.selecting import Selection
 from sinks.reading.snapshot import MOST_TEXTS, Snapshot
-from sinks.reading.union import Part, outer_blocks
+from sinks.reading.union import UnionPart, outer_blocks
 from sinks.row import template_keys
 
 PAGE_BLOCKS = 256
@@ -250,7 +250,7 @@ class _Window:
     def _settle(self) -> None:
         """Gather the lines that hold and that nothing unseen can come before, in order."""
         held = self._copies.held(self._listed, self._blocks)
-        parts = [Part(one, block.lines) for one, block in self._blocks.items()]
+        parts = [UnionPart(one, block.lines) for one, block in self._blocks.items()]
         kept = [block.rows[holds] for block, holds in zip(self._blocks.values(), held, strict=True)]
         found = picks(parts, kept)
         place = np.array([self._ranks[part.id.place] for part in parts], np.int64)[found.part]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sinks.line import Line
 from sinks.lines import line_at
 from sinks.reading.snapshot import ALL_COLUMNS, Snapshot
-from sinks.reading.union import Part
+from sinks.reading.union import UnionPart
 
 
 class Picks(NamedTuple):
@@ -18,7 +18,7 @@ class Picks(NamedTuple):
     Thread: any.
     """
 
-    parts: Sequence[Part]
+    parts: Sequence[UnionPart]
     part: NDArray[np.int64]
     """int64[k]: which block."""
     row: NDArray[np.int64]
@@ -42,7 +42,7 @@ class Picks(NamedTuple):
         return order
 
 
-def picks(parts: Sequence[Part], rows: Sequence[NDArray[np.int64]]) -> Picks:
+def picks(parts: Sequence[UnionPart], rows: Sequence[NDArray[np.int64]]) -> Picks:
     """Return these rows of each block."""
     sizes = [len(one) for one in rows]
     nothing = np.empty(0, np.int64)

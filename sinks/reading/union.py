@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from sinks.block import BlockId, BlockPlace, Lines
 from sinks.heads import Heads
 from sinks.lines import last_offset_of
-from sinks.reading.versions import Copies, holding
+from sinks.reading.versions import RecordCopies, holding
 
 
-class Part(NamedTuple):
+class UnionPart(NamedTuple):
     """One unpacked block.
 
     Thread: any.
@@ -67,7 +67,7 @@ def clusters(heads: Heads, blocks: NDArray[np.int64]) -> list[NDArray[np.int64]]
     return [np.array(group, np.int64) for group in groups]
 
 
-def unite(parts: Sequence[Part]) -> list[NDArray[np.bool_]]:
+def unite(parts: Sequence[UnionPart]) -> list[NDArray[np.bool_]]:
     """Return of each block, bool[n], which pieces a reader gets: those of lines that no other copy hides.
 
     Of equal pieces of one run, that of the first block holds.
@@ -84,7 +84,7 @@ def unite(parts: Sequence[Part]) -> list[NDArray[np.bool_]]:
     return held
 
 
-def _sharing_parts(parts: Sequence[Part], mixed: list[int]) -> list[int]:
+def _sharing_parts(parts: Sequence[UnionPart], mixed: list[int]) -> list[int]:
     numbers = np.empty(0, np.int64)
     empty: list[tuple[str, ...]] = []
     heads = Heads(
@@ -106,13 +106,13 @@ def _sharing_parts(parts: Sequence[Part], mixed: list[int]) -> list[int]:
     return [number for number, shares in zip(mixed, sharing_blocks(heads), strict=True) if shares]
 
 
-def _holding(parts: Sequence[Part]) -> NDArray[np.bool_]:
+def _holding(parts: Sequence[UnionPart]) -> NDArray[np.bool_]:
     """Return of all rows, joined, which hold."""
     places, runs = _codes([part.id.place for part in parts]), _codes([part.id.run for part in parts])
     sizes = [part.lines.size for part in parts]
-    columns = [np.concatenate([getattr(part.lines, name) for part in parts]) for name in Copies._fields[2:-1]]
+    columns = [np.concatenate([getattr(part.lines, name) for part in parts]) for name in RecordCopies._fields[2:-1]]
     blocks = np.arange(len(parts))
-    return holding(Copies._make([*(np.repeat(one, sizes) for one in (places, runs)), *columns, np.repeat(blocks, sizes)]))
+    return holding(RecordCopies._make([*(np.repeat(one, sizes) for one in (places, runs)), *columns, np.repeat(blocks, sizes)]))
 
 
 def _numbers(ids: Sequence[BlockId]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

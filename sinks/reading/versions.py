@@ -31,7 +31,7 @@ _TORN = -1
 _NEVER = -2
 
 
-class Copies(NamedTuple):
+class RecordCopies(NamedTuple):
     """n pieces of any runs and partitions as columns, each of length n.
 
     Thread: any.
@@ -76,7 +76,7 @@ class _Spans(NamedTuple):
         return _Spans(self.place[rows], self.start[rows], self.end[rows])
 
 
-def holding(copies: Copies) -> NDArray[np.bool_]:
+def holding(copies: RecordCopies) -> NDArray[np.bool_]:
     """Return which pieces hold: bool[n]."""
     place, run, offset, sub, chunk, chunks, cut, records, entries, leader, last_leader, block = copies
     order = np.lexsort((-run, chunk, cut, chunks, sub, last_leader, leader, entries, records, offset, place))

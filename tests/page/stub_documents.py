@@ -3,7 +3,7 @@
 from typing import Any
 
 from worker.asking.worker_answers import ConditionJson, DoctorJson, StatusJson
-from worker.inspecting.doctor import Finding, Report
+from worker.inspecting.doctor import DoctorFinding, DoctorReport
 from worker.watching.conditions import CONDITIONS, Condition
 
 WORKER = "stub-host:4711"
@@ -108,12 +108,12 @@ def doctor(now_ms: int) -> DoctorJson:
     """Return /api/doctor with a warning and a problem."""
     full, limits = "noeviction: a full Redis refuses to store", "ulimit -n 4096, or LimitNOFILE=4096 in the unit"
     checks = (
-        Finding("kafka", "broker", "ok", "Kafka 4.3 answers in 3 ms"),
-        Finding("kafka", "retention", "ok", "7 days, the lag is 4 s"),
-        Finding("redis", "maxmemory-policy", "warning", full, "Set maxmemory-policy to allkeys-lfu"),
-        Finding("milvus", "schema", "ok", "both collections fit"),
-        Finding("model", "speed", "ok", "4,100 tokens a second"),
-        Finding("versions", "required", "ok", "all 27 have the versions asked for"),
-        Finding("machine", "open files", "problem", "at most 256 open files", limits),
+        DoctorFinding("kafka", "broker", "ok", "Kafka 4.3 answers in 3 ms"),
+        DoctorFinding("kafka", "retention", "ok", "7 days, the lag is 4 s"),
+        DoctorFinding("redis", "maxmemory-policy", "warning", full, "Set maxmemory-policy to allkeys-lfu"),
+        DoctorFinding("milvus", "schema", "ok", "both collections fit"),
+        DoctorFinding("model", "speed", "ok", "4,100 tokens a second"),
+        DoctorFinding("versions", "required", "ok", "all 27 have the versions asked for"),
+        DoctorFinding("machine", "open files", "problem", "at most 256 open files", limits),
     )
-    return Report(checks, 1.8, now_ms).document()
+    return DoctorReport(checks, 1.8, now_ms).document()

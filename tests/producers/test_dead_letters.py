@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from producers.dead_letters import HEAD_BYTES, PRODUCER_PROPERTIES, DeadLetter, Envelope, TopicLetterBox, envelope
 from producers.envelope import ListedPiece, mark_headers
-from producers.file_lines import TooLarge, read_lines
+from producers.file_lines import LineTooLarge, read_lines
 from producers.kafka import EmbeddedBroker, Header
 from tests.producers.conftest import NewProducer, Outcomes, ReadTopic, Said, headers_of
 from tests.services.proxy import Proxy
@@ -159,7 +159,7 @@ def test_a_full_queue_holds_letters_and_loses_none(
 def test_a_line_that_never_became_a_record_has_head_size_and_digest_but_no_offset() -> None:
     line = b"=" * 10_000_000
     (cut,) = read_lines(io.BytesIO(line + b"\r\n"), file="big.log")
-    assert isinstance(cut, TooLarge)
+    assert isinstance(cut, LineTooLarge)
 
     shaped = envelope(DeadLetter.too_large(cut, topic="logs", time_ms=5), version="1", max_bytes=1_000_000)
 

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from producers.feed import MOST_LINES, RECORD_OVERHEAD_BYTES, FeedFailed, FeedProgress, FeedWindow, feed
-from producers.file_lines import TooLarge
+from producers.file_lines import LineTooLarge
 from producers.kafka import EmbeddedBroker, KafkaProducer
 from tests.producers.conftest import WAIT_S, NewProducer, ReadTopic, Said
 
-TOO_LARGE = TooLarge("f", 2, b"head", 2_000_000, "ab")
+TOO_LARGE = LineTooLarge("f", 2, b"head", 2_000_000, "ab")
 
 
-def refuse_none(line: TooLarge) -> None:
+def refuse_none(line: LineTooLarge) -> None:
     pytest.fail(f"refused {line}")
 
 
@@ -95,13 +95,13 @@ def test_a_window_admits_as_many_records_as_one_that_looks_at_each(sends: list[t
 
 def test_lines_after_one_that_is_too_large_go_on_in_their_order(new_producer: NewProducer, topic: str, read_topic: ReadTopic) -> None:
     lines = [b"%d" % number for number in range(MOST_LINES + 300)]
-    refused: list[tuple[TooLarge, int]] = []
+    refused: list[tuple[LineTooLarge, int]] = []
     fed = FeedProgress()
 
-    def refuse(line: TooLarge) -> None:
+    def refuse(line: LineTooLarge) -> None:
         refused.append((line, fed.sent))
 
-    lists: list[list[bytes | TooLarge]] = [[*lines[:5], TOO_LARGE, TOO_LARGE, *lines[5:]], [TOO_LARGE], []]
+    lists: list[list[bytes | LineTooLarge]] = [[*lines[:5], TOO_LARGE, TOO_LARGE, *lines[5:]], [TOO_LARGE], []]
     feed(lists, new_producer(), topic, progress=fed, pause=never, refuse=refuse)
 
     records = read_topic(topic, len(lines))

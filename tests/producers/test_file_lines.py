@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from producers.file_lines import HEAD_BYTES, FileUnreadable, TooLarge, check_files, read_files, read_lines
+from producers.file_lines import HEAD_BYTES, FileUnreadable, LineTooLarge, check_files, read_files, read_lines
 from tests.unprivileged import unprivileged
 
 ROOT = Path(__file__).parents[2]
@@ -35,12 +35,12 @@ class Trickle(io.RawIOBase):
         return piece
 
 
-def oracle(content: bytes, max_record_bytes: int) -> list[bytes | TooLarge]:
+def oracle(content: bytes, max_record_bytes: int) -> list[bytes | LineTooLarge]:
     """Split all at once."""
     *ended, last = content.split(b"\n")
     lines = [line.removesuffix(b"\r") for line in ended] + ([last] if last else [])
     return [
-        line if len(line) <= max_record_bytes else TooLarge("f", number, line[:HEAD_BYTES], len(line), hashlib.sha256(line).hexdigest())
+        line if len(line) <= max_record_bytes else LineTooLarge("f", number, line[:HEAD_BYTES], len(line), hashlib.sha256(line).hexdigest())
         for number, line in enumerate(lines, start=1)
     ]
 
@@ -67,7 +67,7 @@ def test_the_longest_line_passes_and_one_byte_more_does_not(end: bytes) -> None:
     assert list(read_lines(io.BytesIO(b"a\n" + longest + end))) == [b"a", longest]
     assert list(read_lines(io.BytesIO(b"a\n" + longer + end))) == [
         b"a",
-        TooLarge("-", 2, longer[:HEAD_BYTES], 1_000_001, hashlib.sha256(longer).hexdigest()),
+        LineTooLarge("-", 2, longer[:HEAD_BYTES], 1_000_001, hashlib.sha256(longer).hexdigest()),
     ]
 
 
@@ -82,7 +82,7 @@ def test_a_huge_line_is_not_held_and_its_neighbours_are_whole(tmp_path: Path) ->
 
     before, huge, after = lines
     assert (before, after) == (b"before", b"after")
-    assert isinstance(huge, TooLarge)
+    assert isinstance(huge, LineTooLarge)
     assert (huge.file, huge.number, huge.size_bytes) == (str(path), 2, 30_000_000)
     assert peak_bytes < 4_000_000
 

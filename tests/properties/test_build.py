@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from sinks.arrow import join_texts
 from sinks.block import ANY_WORD, Block, BlockColumns, BlockPlace
-from sinks.build import HOUR_MS, NO_ID, BlockBounds, Builder, Group, build
+from sinks.build import HOUR_MS, NO_ID, BlockBounds, Builder, LineGroup, build
 from sinks.codec import decode_lines, encode_head
 from sinks.line import Line
 from sinks.lines import all_lines, lines_of, take_lines
@@ -123,7 +123,7 @@ class BuilderMachine(RuleBasedStateMachine):
             assert len(sizes) == self.bounds.lines or sum(sizes) + 50 > self.bounds.raw_bytes
         self.give_back(groups)
 
-    def give_back(self, groups: list[Group]) -> None:
+    def give_back(self, groups: list[LineGroup]) -> None:
         for group in groups:
             own = [self.waiting.pop(tag) for tag in group.tags.tolist()]
             assert [line._replace(partition=3) for line in all_lines(BlockPlace("logs", "", 3), group.lines)] == [line for line, _ in own]

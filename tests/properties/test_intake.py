@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from consumers.kafka.executor import Executor
-from consumers.kafka.kafka_client import Client
+from consumers.kafka.kafka_client import KafkaClient
 from consumers.kafka.resume_point import PartitionState, Position
 from consumers.kafka.source_settings import KafkaSourceSettings
 from consumers.record import Partition, Record
@@ -71,7 +71,7 @@ class Real:
         self.positions: Mapping[Partition, Position] | None = None
         self.calls: list[tuple[str, Partition, Position | None]] = []
         self.said: list[str] = []
-        client = Client(
+        client = KafkaClient(
             ask_topic_ids=lambda _topics: {},
             ask_states=lambda partitions: dict.fromkeys(partitions, PartitionState(0, 0, 10 * FAR)),
             ask_positions=lambda _partitions: self.positions,

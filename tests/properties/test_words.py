@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sinks.arrow import JoinedTexts, join_texts, string_column
-from sinks.block import Coded
+from sinks.block import CodedColumn
 from sinks.lines import coded
 from sinks.words import block_words, is_identifier, word_keys
 from tests.sinks.any_lines import TEXTS
@@ -53,7 +53,7 @@ def folded(text: str) -> str:
     return text.encode().lower().decode()
 
 
-def columns(lines: list[tuple[str, str]]) -> tuple[JoinedTexts, Coded]:
+def columns(lines: list[tuple[str, str]]) -> tuple[JoinedTexts, CodedColumn]:
     return join_texts(string_column([text for text, _ in lines])), coded([template for _, template in lines])
 
 

@@ -96,8 +96,8 @@ INDEXING_MUTATIONS: Changes = {
         "worker/indexing/test_compaction.py::a_block_whose_lines_another_run_has_under_wider_numbers_stays",
     ),
     "worker/indexing/compaction.py: blocks of two runs are merged with each other": (
-        "runs[one.run].append(Source(one, size, written_ms))",
-        'runs[""].append(Source(one, size, written_ms))',
+        "runs[one.run].append(MergeSource(one, size, written_ms))",
+        'runs[""].append(MergeSource(one, size, written_ms))',
         "worker/indexing/test_compaction.py::blocks_of_two_runs_are_never_merged_with_each_other",
     ),
     "worker/indexing/store.py: a block is closed early although lines are on their way": (
@@ -137,8 +137,8 @@ INDEXING_MUTATIONS: Changes = {
         "properties/test_flights.py",
     ),
     "worker/indexing/flights.py: a template is known before its row is acknowledged": (
-        "                mine.append((ids[place], texts[place]))\n",
-        "                mine.append((ids[place], texts[place]))\n                self._known.add_template(ids[place], 1, self._clock())\n",
+        "                mine.append(NewTemplate(ids[place], texts[place], batch.topic))\n",
+        "                mine.append(NewTemplate(ids[place], texts[place], batch.topic))\n                self._known.add_template(ids[place], 1, self._clock())\n",
         "properties/test_flights.py",
         "worker/indexing/test_store.py::a_template_that_was_not_acknowledged_makes_no_line_known",
     ),
@@ -158,7 +158,7 @@ INDEXING_MUTATIONS: Changes = {
         "if own.assignment is None]",
         "worker/indexing/test_prepare.py::records_of_a_dead_generation_are_dropped_unread",
     ),
-    "worker/indexing/prepare.py: a cache hit skips the template's row": (
+    "worker/indexing/new_templates.py: a cache hit skips the template's row": (
         'elif found.source == "index" and not rewrite_found:',
         "elif not rewrite_found:",
         "worker/indexing/test_prepare.py::a_cached_vector_goes_to_the_sink_as_a_template",

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from sinks.block import BlockId
-from sinks.milvus.fields import Layout
+from sinks.milvus.fields import CollectionLayout
 from sinks.milvus.lite import LocalMilvus
 from sinks.milvus.lite_blocks import LiteBlocks, columns_layout, heads_layout, words_layout
-from sinks.milvus.milvus_client import Client
+from sinks.milvus.milvus_client import MilvusConnection
 from sinks.milvus.packing import ColumnValues
 from sinks.sink import BlockFilter
 
@@ -20,7 +20,7 @@ class Killed(Exception):
     """As when the process ends at this place."""
 
 
-class Faulty(Client):
+class Faulty(MilvusConnection):
     """Can answer as Milvus Lite does at the moment in which it writes its memory out: some rows are in neither place. And can be killed."""
 
     short_answers = 0
@@ -32,7 +32,7 @@ class Faulty(Client):
         self.short_answers -= 1
         return rows[1:] if self.short_answers >= 0 else rows
 
-    def insert(self, layout: Layout, columns: Sequence[ColumnValues]) -> int:
+    def insert(self, layout: CollectionLayout, columns: Sequence[ColumnValues]) -> int:
         """Do so for a while."""
         self.writes_left -= 1
         if self.writes_left < 0:
@@ -77,7 +77,7 @@ class Opened:
             return [_filled(client, layout) for layout in LAYOUTS]
 
 
-def _filled(client: Client, layout: Layout) -> set[int]:
+def _filled(client: MilvusConnection, layout: CollectionLayout) -> set[int]:
     names = [field.name for field in layout.fields if field.kind == "varchar"]
     rows = client.query(layout.name, "slot >= 0", ["slot", *names])
     return {row["slot"] for row in rows if any(row[name] for name in names)}

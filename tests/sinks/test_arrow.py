@@ -25,7 +25,7 @@ from sinks.arrow import (
     unpack,
     utf8_of,
 )
-from sinks.block import Coded
+from sinks.block import CodedColumn
 
 
 def test_lone_surrogates_become_question_marks_and_all_else_survives() -> None:
@@ -78,7 +78,7 @@ def test_a_cut_within_a_character_is_refused() -> None:
 
 
 def test_columns_of_all_kinds_come_back_from_their_text() -> None:
-    coded = Coded(np.array([1, 0, 1], np.int32), ("x", "日志"))
+    coded = CodedColumn(np.array([1, 0, 1], np.int32), ("x", "日志"))
     numbers = np.array([3, 2**40, -1])
     columns, metadata = unpack(pack({"n": numbers, "c": coded, "s": string_column(["a", None, "c"])}, {"key": "välue"}))
     assert columns["n"].tolist() == numbers.tolist()  # type: ignore[union-attr]
@@ -95,7 +95,7 @@ def test_codes_without_a_value_are_refused() -> None:
 
 
 def test_more_than_256_values_need_wider_codes() -> None:
-    coded = Coded(np.arange(300, dtype=np.int32), tuple(map(str, range(300))))
+    coded = CodedColumn(np.arange(300, dtype=np.int32), tuple(map(str, range(300))))
     columns, _ = unpack(pack({"c": coded}, {}))
     assert columns["c"].codes.tolist() == list(range(300))  # type: ignore[union-attr]
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 import pytest
 
-from sinks.milvus.fields import Layout, templates_layout
+from sinks.milvus.fields import CollectionLayout, templates_layout
 from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.milvus.milvus_sink import MilvusSink
 from sinks.sink import SinkMismatch
@@ -43,7 +43,7 @@ def test_auto_takes_what_is_there_off_leaves_it_unused_and_on_refuses_a_collecti
 @pytest.mark.process
 def test_a_sparse_column_that_nothing_computes_is_refused(folder: Path, settings: MilvusSettings) -> None:
     layout = templates_layout("vectail", SPACE.id, DIM, bm25=True)
-    plain = Layout(layout.name, (*layout.fields[:-1], layout.fields[-1]._replace(computed_from="", metric="IP")))
+    plain = CollectionLayout(layout.name, (*layout.fields[:-1], layout.fields[-1]._replace(computed_from="", metric="IP")))
     prepare(folder, plain)
     with pytest.raises(SinkMismatch, match=r"field 'sparse': BM25 function is none, expected one of 'text'$"):
         opened(settings, "on")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sinks.block import ANY_WORD, Block, BlockColumns, BlockPlace
-from sinks.build import DEFAULT_BOUNDS, HOUR_MS, BlockBounds, Builder, Group, build
+from sinks.build import DEFAULT_BOUNDS, HOUR_MS, BlockBounds, Builder, LineGroup, build
 from sinks.codec import decode_head, decode_lines, encode_head
 from sinks.line import LEVEL_BYTES, PIECE_BYTES, SERVICE_BYTES
 from sinks.lines import all_lines, hollowed, join_lines, lines_of
@@ -109,13 +109,13 @@ def test_the_words_of_fields_are_those_of_every_line_however_often_the_same_ones
     assert words(fields + fields[::-1]) == set().union(*(words([one]) for one in fields))
 
 
-def gathered(times: list[int], *, bounds: BlockBounds = DEFAULT_BOUNDS) -> list[Group]:
+def gathered(times: list[int], *, bounds: BlockBounds = DEFAULT_BOUNDS) -> list[LineGroup]:
     builder = Builder(bounds)
     builder.add(lines_of([line(i, time=time) for i, time in enumerate(times)]), np.arange(len(times)), 0.0)
     return builder.take(0.0, flush_s=0.5, everything=True)
 
 
-def span_ms(group: Group) -> int:
+def span_ms(group: LineGroup) -> int:
     return int(group.lines.time.max() - group.lines.time.min())
 
 

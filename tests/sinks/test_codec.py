@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from sinks.arrow import join_texts, pack, string_column, unpack
-from sinks.block import BlockColumns, BlockPlace, Coded, Head
+from sinks.block import BlockColumns, BlockPlace, CodedColumn, Head
 from sinks.build import build
 from sinks.codec import (
     BlockDamaged,
@@ -102,7 +102,7 @@ def test_columns_of_different_blocks_are_damaged() -> None:
 
 
 def places_of(metadata: dict[str, str], **columns: Any) -> bytes:  # noqa: ANN401 - whatever a foreign writer packs
-    good = {"time": np.arange(2, dtype=np.uint16), "template": Coded(np.zeros(2, np.int32), ("t",))}
+    good = {"time": np.arange(2, dtype=np.uint16), "template": CodedColumn(np.zeros(2, np.int32), ("t",))}
     marks = {"vectail.layout": "2", "vectail.lines": "2", "vectail.offset": "5", "vectail.time": "9"}
     return pack({name: column for name, column in (good | columns).items() if column is not None}, marks | metadata)
 

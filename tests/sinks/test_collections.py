@@ -14,15 +14,15 @@ from sinks.milvus.fields import (
     SPACE_PARTS_PROPERTY,
     SPACE_PROPERTY,
     CollectionFound,
+    CollectionLayout,
     Field,
     FieldFound,
-    Layout,
     blocks_layout,
     templates_layout,
     templates_name,
 )
 from sinks.milvus.lite import LocalMilvus
-from sinks.milvus.milvus_client import Client, type_name
+from sinks.milvus.milvus_client import MilvusConnection, type_name
 from sinks.milvus.milvus_settings import VectorSpace
 from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink
 from sinks.sink import SinkBusy, SinkMismatch
@@ -36,11 +36,17 @@ OURS = properties(SPACE, "vectail")
 
 
 def prepare(
-    folder: Path, layout: Layout, space: str | None = "space-1", *, index: bool = True, rows: int = 0, kept: Mapping[str, str] = OURS
+    folder: Path,
+    layout: CollectionLayout,
+    space: str | None = "space-1",
+    *,
+    index: bool = True,
+    rows: int = 0,
+    kept: Mapping[str, str] = OURS,
 ) -> None:
     """Create one collection as somebody else might have; `space` None: with no properties but those in `kept`."""
     local = LocalMilvus(folder)
-    client = Client(local.address, token="", db="", timeout_s=10.0, write_timeout_s=10.0, consistency="Strong")
+    client = MilvusConnection(local.address, token="", db="", timeout_s=10.0, write_timeout_s=10.0, consistency="Strong")
     client.create(layout, {**kept, SPACE_PROPERTY: space} if space else {one: kept[one] for one in kept if one != SPACE_PROPERTY})
     if index:
         client.index(layout.name, layout.vector, layout.vector.index_type)
@@ -51,10 +57,10 @@ def prepare(
     local.close()
 
 
-def changed(layout: Layout, name: str, field: Field | None) -> Layout:
+def changed(layout: CollectionLayout, name: str, field: Field | None) -> CollectionLayout:
     """Return the layout with one field replaced or left out."""
     fields = tuple(field if one.name == name else one for one in layout.fields)
-    return Layout(layout.name, tuple(one for one in fields if one is not None))
+    return CollectionLayout(layout.name, tuple(one for one in fields if one is not None))
 
 
 TEMPLATES_OF_OTHERS = {
@@ -71,7 +77,7 @@ TEMPLATES_OF_OTHERS = {
         "field 'template': primary key is no, expected yes",
     ),
     "stranger": (
-        Layout(TEMPLATES.name, (*TEMPLATES.fields[:2], Field("tenant", "varchar", 10), TEMPLATES.vector)),
+        CollectionLayout(TEMPLATES.name, (*TEMPLATES.fields[:2], Field("tenant", "varchar", 10), TEMPLATES.vector)),
         "field 'tenant': every row would need it, expected no such field",
     ),
 }
@@ -79,7 +85,7 @@ TEMPLATES_OF_OTHERS = {
 
 @pytest.mark.process
 @pytest.mark.parametrize(("layout", "difference"), TEMPLATES_OF_OTHERS.values(), ids=TEMPLATES_OF_OTHERS)
-def test_templates_of_others_are_refused_by_field(folder: Path, sink: MilvusSink, layout: Layout, difference: str) -> None:
+def test_templates_of_others_are_refused_by_field(folder: Path, sink: MilvusSink, layout: CollectionLayout, difference: str) -> None:
     prepare(folder, layout)
     with pytest.raises(SinkMismatch) as error:
         sink.open()
@@ -98,8 +104,8 @@ BLOCKS_OF_OTHERS = {
 
 
 @pytest.mark.parametrize(("layout", "difference"), BLOCKS_OF_OTHERS.values(), ids=BLOCKS_OF_OTHERS)
-def test_blocks_of_others_are_refused_by_field(server: StubServer, layout: Layout, difference: str) -> None:
-    client = Client(server.uri, token="", db="", timeout_s=10.0, write_timeout_s=10.0, consistency="Strong")
+def test_blocks_of_others_are_refused_by_field(server: StubServer, layout: CollectionLayout, difference: str) -> None:
+    client = MilvusConnection(server.uri, token="", db="", timeout_s=10.0, write_timeout_s=10.0, consistency="Strong")
     client.create(layout, OURS)
     client.close()
     with pytest.raises(SinkMismatch) as error:
@@ -107,7 +113,7 @@ def test_blocks_of_others_are_refused_by_field(server: StubServer, layout: Layou
     assert str(error.value) == f"Milvus collection 'vectail', {difference}"
 
 
-FIRST_LINES = Layout(
+FIRST_LINES = CollectionLayout(
     "vectail",
     (
         Field("id", "varchar", 400, key=True),

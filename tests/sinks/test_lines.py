@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sinks.block import BlockPlace, Coded
+from sinks.block import BlockPlace, CodedColumn
 from sinks.line import Line
 from sinks.lines import (
     NO_LINES,
@@ -64,7 +64,7 @@ def test_parts_are_joined_in_their_order() -> None:
 
 def test_equal_dictionaries_are_joined_without_a_look_at_their_values() -> None:
     values = ("a", "b")
-    joined = join_coded([Coded(np.array([0, 1], np.int32), values), Coded(np.array([1, 0], np.int32), values)])
+    joined = join_coded([CodedColumn(np.array([0, 1], np.int32), values), CodedColumn(np.array([1, 0], np.int32), values)])
     assert joined.values is values
     assert [joined.text(i) for i in range(4)] == ["a", "b", "b", "a"]
 

@@ -8,7 +8,7 @@ import pytest
 from sinks.block import BlockColumns
 from sinks.codec import BlockDamaged, decode_places
 from sinks.milvus.base64_texts import base64_text
-from sinks.milvus.fields import PAD_DIM, Field, Layout
+from sinks.milvus.fields import PAD_DIM, CollectionLayout, Field
 from sinks.milvus.lite_blocks import LiteBlocks
 from sinks.milvus.lite_texts import stored_text
 from sinks.milvus.packing import ColumnValues
@@ -175,8 +175,8 @@ def test_who_only_reads_misses_what_is_not_there_beside_the_heads(folder: Opened
 
 @pytest.mark.process
 @pytest.mark.parametrize(("layout", "name"), list(zip(LAYOUTS, ("head", "words", "places"), strict=True)))
-def test_a_collection_with_other_columns_is_refused(folder: Opened, layout: Layout, name: str) -> None:
-    other = Layout(layout.name, tuple(Field(field.name, "int64") if field.name == name else field for field in layout.fields))
+def test_a_collection_with_other_columns_is_refused(folder: Opened, layout: CollectionLayout, name: str) -> None:
+    other = CollectionLayout(layout.name, tuple(Field(field.name, "int64") if field.name == name else field for field in layout.fields))
     with folder.client() as client:
         client.create(other, {})
     with pytest.raises(SinkMismatch, match=f"field '{name}': it is INT64 of 0, expected VARCHAR of"), folder.blocks():

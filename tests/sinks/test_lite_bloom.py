@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sinks.block import ANY_WORD
-from sinks.milvus.lite_bloom import FILTER_CHARACTERS, MOST_FILTER_BYTES, Filters, bloom_filter, decode_filter, encode_filter
+from sinks.milvus.lite_bloom import FILTER_CHARACTERS, MOST_FILTER_BYTES, BloomFilters, bloom_filter, decode_filter, encode_filter
 
 WORD = st.integers(1, 2**28 - 1)
 
@@ -17,9 +17,9 @@ def random_words(count: int, seed: int = 7) -> NDArray[np.int32]:
     return np.random.default_rng(seed).integers(1, 2**28, count).astype(np.int32)
 
 
-def filters_of(*blocks: NDArray[np.int32]) -> Filters:
+def filters_of(*blocks: NDArray[np.int32]) -> BloomFilters:
     """Return the filters of blocks with these words."""
-    filters = Filters()
+    filters = BloomFilters()
     for words in blocks:
         filters.add([bloom_filter(words)])
     return filters

@@ -8,9 +8,9 @@ import pytest
 from numpy.typing import NDArray
 
 from sinks.milvus.faults import MilvusFault
-from sinks.milvus.fields import CollectionFound, Layout, templates_layout
+from sinks.milvus.fields import CollectionFound, CollectionLayout, templates_layout
 from sinks.milvus.lite import LocalMilvus
-from sinks.milvus.milvus_client import Client
+from sinks.milvus.milvus_client import MilvusConnection
 from sinks.milvus.milvus_settings import VectorSpace
 from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink
 from sinks.row import template_id
@@ -34,9 +34,9 @@ def test_a_stored_vector_that_is_not_finite_counts_as_missing(folder: Path, sink
     assert sink.templates.texts([good, worse]) == {good: "good", worse: worse}
 
 
-def _write_as_others_might(folder: Path, layout: Layout, templates: list[str], vectors: NDArray[np.float32]) -> None:
+def _write_as_others_might(folder: Path, layout: CollectionLayout, templates: list[str], vectors: NDArray[np.float32]) -> None:
     local = LocalMilvus(folder)
-    client = Client(local.address, token="", db="", timeout_s=10.0, write_timeout_s=10.0, consistency="Strong")
+    client = MilvusConnection(local.address, token="", db="", timeout_s=10.0, write_timeout_s=10.0, consistency="Strong")
     client.load(layout.name)
     client.upsert(layout, [templates, templates, vectors])
     client.close()
@@ -64,15 +64,15 @@ def test_a_folders_templates_are_read_with_few_questions(sink: MilvusSink, monke
     rows = {row.template: row.text for row in (template(f"text {number}") for number in range(300))}
     sink.templates.upsert([template(text) for text in rows.values()])
     asked = list[str]()
-    query = Client.query
+    query = MilvusConnection.query
 
-    def bounded(client: Client, collection: str, expression: str, columns: list[str]) -> list[dict[str, Any]]:
+    def bounded(client: MilvusConnection, collection: str, expression: str, columns: list[str]) -> list[dict[str, Any]]:
         asked.append(expression)
         if len(found := query(client, collection, expression, columns)) > most_rows:
             raise MilvusFault("query", -1, "RESOURCE_EXHAUSTED: Received message larger than max")
         return found
 
-    monkeypatch.setattr(Client, "query", bounded)
+    monkeypatch.setattr(MilvusConnection, "query", bounded)
     assert sink.templates.all_above("", 1_000) == sorted(rows.items())
     assert (len(asked) == 1) == (most_rows > 300)
     first, *_ = sorted(rows.items())

@@ -7,7 +7,7 @@ import pytest
 
 from sinks.block import Block
 from sinks.milvus.faults import MilvusFault
-from sinks.milvus.fields import COLUMN_BYTES, Layout, blocks_layout, templates_layout
+from sinks.milvus.fields import COLUMN_BYTES, CollectionLayout, blocks_layout, templates_layout
 from sinks.milvus.packing import ColumnValues
 from sinks.milvus.writing import block_batches, block_columns, template_batches, write_in_parts
 from sinks.sink import SinkRejected
@@ -127,7 +127,7 @@ class Receiver:
         self.forgets = forgets
         self.taken: list[str] = []
 
-    def __call__(self, _layout: Layout, columns: Sequence[ColumnValues]) -> int:
+    def __call__(self, _layout: CollectionLayout, columns: Sequence[ColumnValues]) -> int:
         ids = [str(one) for one in columns[0]]
         if len(ids) > self.most_rows:
             raise MilvusFault("insert", -1, "RESOURCE_EXHAUSTED: larger than max")

@@ -7,7 +7,7 @@ from typing import Final
 
 from producers.dead_letters import DeadLetter
 from producers.feed import FeedProgress, FeedWindow, feed
-from producers.file_lines import FileUnreadable, TooLarge, read_lists
+from producers.file_lines import FileUnreadable, LineTooLarge, read_lists
 from producers.kafka import KafkaProducer
 from producers.log_feed import synthetic_lines
 from worker.cli.exits import failure, user_error
@@ -51,7 +51,7 @@ def index_lines(source: Sequence[str] | int, settings: Settings, background: Bac
 def _feed(source: Sequence[str] | int, settings: Settings, service: Service, fed: FeedProgress, stop: threading.Event) -> None:
     topic = TOPIC
 
-    def refuse(line: TooLarge) -> None:
+    def refuse(line: LineTooLarge) -> None:
         letter = DeadLetter.too_large(line, topic=topic, time_ms=int(time.time() * 1000))
         service.connections.dead_letters.send(letter, delivered=lambda: None)
 
@@ -66,7 +66,7 @@ def _feed(source: Sequence[str] | int, settings: Settings, service: Service, fed
         producer.close(1.0)
 
 
-def _synthetic(count: int) -> Iterator[list[bytes | TooLarge]]:
+def _synthetic(count: int) -> Iterator[list[bytes | LineTooLarge]]:
     return ([line] for line in synthetic_lines(SYNTHETIC_SEED, count, int(time.time() * 1000) - count * 8))
 
 

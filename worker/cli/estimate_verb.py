@@ -26,7 +26,7 @@ from worker.embedding.tokenizer import Tokenizer
 from worker.estimate.engine_measurement import EngineMeasurement, measure_engine
 from worker.estimate.estimate import RESTS_ON, EstimateInputs, Rate, SampleScale, estimate_mode, workers_for
 from worker.estimate.line_measurement import BATCH_LINES, LineMeasurement, LineTrial
-from worker.estimate.line_sampling import Line, Sample
+from worker.estimate.line_sampling import Line, LineSample
 from worker.estimate.sample_tally import SampleTally
 from worker.indexing.pieces import new_chunker, new_decoder
 from worker.runtime.logs import configure_logs
@@ -70,7 +70,7 @@ def estimate_files(settings: Settings, options: EstimateOptions, *, new_engine: 
     configure_logs()
     try:
         check_files(options.files)
-        sample = Sample(options.files, sample_lines=options.sample_lines, max_record_bytes=settings.decode.max_record_bytes)
+        sample = LineSample(options.files, sample_lines=options.sample_lines, max_record_bytes=settings.decode.max_record_bytes)
         model = model_of(settings)
         tokenizer = Tokenizer(model)
         try:
@@ -144,7 +144,9 @@ def _inputs(rate: Rate, tally: SampleTally, space: EmbeddingSpace, measurement: 
     )
 
 
-def _document(settings: Settings, options: EstimateOptions, sample: Sample, tally: SampleTally, inputs: EstimateInputs) -> dict[str, Any]:
+def _document(
+    settings: Settings, options: EstimateOptions, sample: LineSample, tally: SampleTally, inputs: EstimateInputs
+) -> dict[str, Any]:
     table = _table_of(settings, options.topic)
     total_bytes = tally.size_bytes if sample.total_bytes is None else sample.total_bytes
     factor = total_bytes / tally.size_bytes if sample.basis == "sample" and tally.size_bytes else 1.0

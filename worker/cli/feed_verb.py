@@ -14,7 +14,7 @@ from typing import Any
 
 from producers.dead_letters import DeadLetter
 from producers.feed import FeedFailed, FeedProgress, feed
-from producers.file_lines import FileUnreadable, TooLarge, check_files, read_lists
+from producers.file_lines import FileUnreadable, LineTooLarge, check_files, read_lists
 from producers.kafka import KafkaProducer, ProducerMisconfigured
 from producers.log_feed import endless_lines
 from worker.cli.exits import failure, user_error
@@ -92,13 +92,13 @@ class FeedSession:
         self._dead_letters.close(_STOPPING_S if self.error is None else 0.0)
 
     def _read(self) -> None:
-        lists: Iterator[list[bytes | TooLarge]] = ([line] for line in endless_lines(lambda: time.time() * 1000))
+        lists: Iterator[list[bytes | LineTooLarge]] = ([line] for line in endless_lines(lambda: time.time() * 1000))
         if not self._options.synthetic:
             lists = read_lists(self._options.files, max_record_bytes=self._max_record_bytes)
         lists = itertools.takewhile(lambda _lines: not self.stop.is_set(), lists)  # or close would wait for a queue that never empties
         feed(lists, self._line_producer, self._topic, progress=self.fed, pause=self.stop.wait, refuse=self._refuse, rate=self._options.rate)
 
-    def _refuse(self, line: TooLarge) -> None:
+    def _refuse(self, line: LineTooLarge) -> None:
         letter = DeadLetter.too_large(line, topic=self._topic, time_ms=int(time.time() * 1000))
         self._dead_letters.send(letter, delivered=self._on_letter_delivered)
 

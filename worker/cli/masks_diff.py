@@ -13,7 +13,7 @@ from consumers.text.mask_patterns import VERSION_2_MASKS
 from producers.file_lines import FileUnreadable, check_files
 from worker.cli.exits import user_error
 from worker.cli.options import settings_or_fail
-from worker.estimate.line_sampling import Sample
+from worker.estimate.line_sampling import LineSample
 from worker.estimate.sample_texts import SampleTexts, mask_table
 from worker.masks.mask_difference import MaskDifference, Regrouping
 from worker.runtime.logs import configure_logs
@@ -58,7 +58,7 @@ def diff_masks(options: DiffOptions) -> dict[str, Any]:
     difference = MaskDifference()
     try:
         check_files(options.files)
-        sample = Sample(options.files, sample_lines=options.sample_lines, max_record_bytes=reading.decode.max_record_bytes)
+        sample = LineSample(options.files, sample_lines=options.sample_lines, max_record_bytes=reading.decode.max_record_bytes)
         texts = SampleTexts(reading, topic)
         for stretches in sample.lists():
             column = texts.read([line for stretch in stretches for line in stretch.lines if line is not None])

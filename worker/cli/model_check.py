@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from producers.file_lines import FileUnreadable, TooLarge, check_files, read_files
+from producers.file_lines import FileUnreadable, LineTooLarge, check_files, read_files
 from worker.cli.exits import user_error
 from worker.embedding.loaded import load_model, model_of
 from worker.embedding.model.errors import ModelError
@@ -66,7 +66,7 @@ class ModelCheck:
 
     def _lines(self, files: Sequence[str]) -> Iterator[str]:
         for line in read_files(files, max_record_bytes=self._max_record_bytes):
-            if isinstance(line, TooLarge):
+            if isinstance(line, LineTooLarge):
                 self.too_large += 1
             else:
                 yield line.decode("utf-8", "replace")

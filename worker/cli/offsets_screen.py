@@ -6,7 +6,7 @@ from typing import Any
 from worker.cli.screen import Screen
 from worker.cli.screen_tables import NONE, Column, StyledText, cell, table
 from worker.runtime.wording import counted
-from worker.watching.group_offsets import GroupPosition, Move, place_of
+from worker.watching.group_offsets import GroupPosition, OffsetMove, place_of
 from worker.watching.group_positions import GroupState
 
 _UNITS_S = (("d", 86_400.0), ("h", 3_600.0), ("m", 60.0))
@@ -28,7 +28,7 @@ _POSITIONS: Sequence[Column[GroupPosition]] = (
     Column("lag", "lag_records"),
     Column("", _remark, "red"),
 )
-_MOVES: Sequence[Column[Move]] = (
+_MOVES: Sequence[Column[OffsetMove]] = (
     Column("partition", lambda move: place_of(move.position)),
     Column("from", lambda move: move.position.committed, is_right=True),
     Column("to", "after"),
@@ -54,7 +54,7 @@ def show_positions(screen: Screen, group: str, state: GroupState, positions: Seq
         screen.say(f"  {member.client} at {member.host}: {assigned}")
 
 
-def show_moves(screen: Screen, group: str, moves: Sequence[Move]) -> None:
+def show_moves(screen: Screen, group: str, moves: Sequence[OffsetMove]) -> None:
     """Show what a reset changes."""
     screen.rows(moves, _MOVES)
     for move in moves:

@@ -20,7 +20,7 @@ from worker.settings.settings import Settings
 from worker.settings.tables import KafkaTable
 from worker.watching.group_offsets import (
     GroupPosition,
-    Move,
+    OffsetMove,
     Target,
     check_inactive,
     consumer_group,
@@ -52,7 +52,7 @@ class ResetPlan(NamedTuple):
     """What a reset changes."""
 
     group: str
-    moves: list[Move]
+    moves: list[OffsetMove]
     not_asked: str
     """Why the index could not be asked for stored events that begin before the new offsets; empty: it was, or need not be."""
 

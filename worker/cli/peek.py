@@ -19,7 +19,7 @@ from consumers.groupless.groupless_reader import GrouplessReader, RangeUnreadabl
 from consumers.kafka.source_settings import SourceMisconfigured
 from consumers.record import Partition, Record
 from consumers.registry import RegistryAway, RegistryMisconfigured
-from producers.file_lines import STDIN, FileUnreadable, TooLarge, check_files, read_files
+from producers.file_lines import STDIN, FileUnreadable, LineTooLarge, check_files, read_files
 from worker.cli.exits import failure, user_error
 from worker.connections import open_registry
 from worker.embedding.loaded import model_of
@@ -103,7 +103,7 @@ def _lines_of(options: PeekOptions, settings: Settings, topic: str) -> Iterator[
         check_files([options.source])
     lines = read_files([options.source], max_record_bytes=settings.decode.max_record_bytes)
     for offset, line in enumerate(islice(lines, options.number)):
-        value = line.head + bytes(line.size_bytes - len(line.head)) if isinstance(line, TooLarge) else line
+        value = line.head + bytes(line.size_bytes - len(line.head)) if isinstance(line, LineTooLarge) else line
         yield Record(topic, 0, offset, "", 0, None, value, ())
 
 

@@ -18,7 +18,7 @@ from consumers.text.mask import MASKS, Mask, Masker
 from producers.file_lines import STDIN, FileUnreadable, check_files
 from worker.cli.exits import failure, user_error
 from worker.connections import open_registry
-from worker.estimate.line_sampling import Sample
+from worker.estimate.line_sampling import LineSample
 from worker.estimate.newest_records import newest_records
 from worker.estimate.sample_texts import SampleTexts, mask_table
 from worker.indexing.schema_fetch import SchemaFetch
@@ -83,7 +83,7 @@ def _read_file(settings: Settings, options: SuggestOptions, topic: str) -> tuple
     """Raises FileUnreadable."""
     if options.source != STDIN:
         check_files([options.source])
-    sample = Sample([options.source], sample_lines=options.sample_lines, max_record_bytes=settings.decode.max_record_bytes)
+    sample = LineSample([options.source], sample_lines=options.sample_lines, max_record_bytes=settings.decode.max_record_bytes)
     texts = SampleTexts(settings, topic)
     some = ([line for stretch in stretches for line in stretch.lines if line is not None] for stretches in sample.lists())
     text, is_whole = _concat_bounded(texts.read(values) for values in some)

@@ -42,7 +42,7 @@ class LineStretch(NamedTuple):
     """In the file, line ends included."""
 
 
-class Sample:
+class LineSample:
     """About `sample_lines` lines of the files, or all of them if there are no more.
 
     Thread: one.

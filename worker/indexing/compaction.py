@@ -17,7 +17,7 @@ from sinks.build import DEFAULT_BOUNDS, BlockBounds
 from sinks.codec import BlockDamaged, decode_lines, decode_places, masks_of
 from sinks.heads import Heads
 from sinks.sink import BlockFilter, Sink, SinkRejected
-from worker.indexing.merging import MergeRules, Source, merge_lines, merge_rules, plan_stretch, stretches_of
+from worker.indexing.merging import MergeRules, MergeSource, merge_lines, merge_rules, plan_stretch, stretches_of
 
 GRACE_S = 20.0
 """From the acknowledgement of a merged block until its sources go: longer than any read, and than what a read may lag behind."""
@@ -162,11 +162,11 @@ class Compactor:
             deleted += len(ids)
         return deleted
 
-    def _plans(self, sources: Sequence[Source], rules: MergeRules) -> list[list[Source]]:
+    def _plans(self, sources: Sequence[MergeSource], rules: MergeRules) -> list[list[MergeSource]]:
         allowed = [one for one in sources if rules.allow(one)]
         return [plan for stretch in stretches_of(allowed) for plan in plan_stretch(stretch, rules, is_quiet=True)]
 
-    def _merge(self, plan: Sequence[Source]) -> bool | None:
+    def _merge(self, plan: Sequence[MergeSource]) -> bool | None:
         """Write the block that stands for a plan; False if there is none, None if a source cannot be read."""
         block = self._merged(plan)
         if not isinstance(block, Block):
@@ -177,7 +177,7 @@ class Compactor:
             return False  # the sources stay as they are
         return True
 
-    def _merged(self, plan: Sequence[Source]) -> Block | bool | None:
+    def _merged(self, plan: Sequence[MergeSource]) -> Block | bool | None:
         ids = [one.id for one in plan]
         columns = self._sink.read_columns(ids, ("places", "texts", "fields"), strong=True)
         if len(columns) < len(ids):
@@ -191,12 +191,12 @@ class Compactor:
         return False if merged is None else merged[0]
 
 
-def _by_run(heads: Heads, without: Collection[str]) -> dict[str, list[Source]]:
+def _by_run(heads: Heads, without: Collection[str]) -> dict[str, list[MergeSource]]:
     pieces = [int(heads.pieces[start:end].sum()) for start, end in zip(heads.start[:-1].tolist(), heads.start[1:].tolist(), strict=True)]
-    runs: dict[str, list[Source]] = defaultdict(list)
+    runs: dict[str, list[MergeSource]] = defaultdict(list)
     for one, size, written_ms in zip(heads.ids, pieces, heads.written_ms.tolist(), strict=True):
         if one.run not in without:
-            runs[one.run].append(Source(one, size, written_ms))
+            runs[one.run].append(MergeSource(one, size, written_ms))
     return runs
 
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from consumers.rejection import Rejection
 from sinks.row import TemplateId, template_id
-from worker.embedding.cache.vector_levels import Source
+from worker.embedding.cache.vector_levels import VectorSource
 from worker.indexing.known_templates import MOST_KNOWN, KnownTemplates, halves_of
 from worker.indexing.line_batch import LineBatch, NewTemplate
 from worker.indexing.parked import Parked
@@ -55,7 +55,7 @@ class Completed(NamedTuple):
     template: TemplateId
     tokens: int
     """Of the model's input, special tokens included."""
-    source: Source
+    source: VectorSource
     """Who had the vector."""
 
 

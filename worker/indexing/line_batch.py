@@ -21,7 +21,7 @@ from consumers.rejection import Rejection
 from sinks.block import Lines
 from sinks.lines import take_lines
 from sinks.row import TemplateId, Vector
-from worker.embedding.cache.vector_levels import Source
+from worker.embedding.cache.vector_levels import VectorSource
 
 
 class LineBatch(NamedTuple):
@@ -70,7 +70,7 @@ class EmbeddedTemplate(NamedTuple):
     vector: Vector
     tokens: int
     """Length of the model's input, special tokens included."""
-    source: Source
+    source: VectorSource
 
 
 StoreItem = LineBatch | EmbeddedTemplate

@@ -31,7 +31,7 @@ _COLUMN_BYTES = 2_500
 """Of a block in memory, without its lines."""
 
 
-class Source(NamedTuple):
+class MergeSource(NamedTuple):
     """A block that may be merged: as much of it as planning needs."""
 
     id: BlockId
@@ -52,7 +52,7 @@ class MergeRules(NamedTuple):
     oldest_ms: float = 0.0
     """Blocks first written before this are left alone, because a merged block would outlive its retention."""
 
-    def allow(self, source: Source) -> bool:
+    def allow(self, source: MergeSource) -> bool:
         """Whether a block may be merged at all: one of more than half the size hardly ever has neighbours that fit."""
         return 2 * source.pieces <= self.most_pieces and source.written_ms >= self.oldest_ms
 
@@ -65,9 +65,9 @@ def merge_rules(now_ms: float, retention_s: float | None, bounds: BlockBounds) -
     return MergeRules(bounds.lines, window_ms, now_ms - window_ms)
 
 
-def stretches_of(sources: Sequence[Source]) -> list[list[Source]]:
+def stretches_of(sources: Sequence[MergeSource]) -> list[list[MergeSource]]:
     """Return blocks of one run in lists of consecutive numbers. A block inside another one is left out."""
-    stretches: list[list[Source]] = []
+    stretches: list[list[MergeSource]] = []
     last = -2
     for one in sorted(sources, key=lambda one: (one.id.first, -one.id.last)):
         if one.id.last <= last:
@@ -80,9 +80,9 @@ def stretches_of(sources: Sequence[Source]) -> list[list[Source]]:
     return stretches
 
 
-def plan_stretch(stretch: Sequence[Source], rules: MergeRules, *, is_quiet: bool) -> list[list[Source]]:
+def plan_stretch(stretch: Sequence[MergeSource], rules: MergeRules, *, is_quiet: bool) -> list[list[MergeSource]]:
     """Return which blocks of consecutive numbers to merge, in lists that share no block."""
-    plans: list[list[Source]] = []
+    plans: list[list[MergeSource]] = []
     at = 0
     while at + NEIGHBOURS <= len(stretch):
         chosen = _fitting(stretch, at, rules, about_one_size=True)
@@ -101,7 +101,7 @@ def plan_stretch(stretch: Sequence[Source], rules: MergeRules, *, is_quiet: bool
     return plans
 
 
-def blocks_missing(stretch: Sequence[Source]) -> int:
+def blocks_missing(stretch: Sequence[MergeSource]) -> int:
     """Return how many blocks must come behind a stretch of which nothing can be merged, before something can: at least 1.
 
     Eight of about one size end with the new ones, and begin with as many of the last ones as are of about one size.
@@ -115,7 +115,7 @@ def blocks_missing(stretch: Sequence[Source]) -> int:
     return max(min(NEIGHBOURS - of_one_size, MOST_STANDING + 1 - len(stretch)), 1)
 
 
-def merge_lines(sources: Sequence[Source], parts: Sequence[Lines], masks: str, bounds: BlockBounds) -> tuple[Block, Lines] | None:
+def merge_lines(sources: Sequence[MergeSource], parts: Sequence[Lines], masks: str, bounds: BlockBounds) -> tuple[Block, Lines] | None:
     """Return the block that stands for neighbours, given in the order of their numbers, and its lines; None if they do not fit into one."""
     lines = join_lines(parts)
     built = build(lines, masks=masks, written_ms=min(one.written_ms for one in sources), bounds=bounds)
@@ -127,13 +127,13 @@ def merge_lines(sources: Sequence[Source], parts: Sequence[Lines], masks: str, b
 class TailBlock(NamedTuple):
     """A block in memory. It is kept as columns: to decode small blocks would take longer than all else."""
 
-    source: Source
+    source: MergeSource
     lines: Lines
     size_bytes: int
     """About how much memory it takes."""
 
 
-class Tail:
+class RunTail:
     """The small blocks of one run that are acknowledged and may still be merged, in memory.
 
     Thread: one at a time; its run's lock is held.
@@ -154,7 +154,7 @@ class Tail:
 
     def add(self, block: Block, lines: Lines, now_s: float) -> None:
         """Add a block that was just acknowledged, with its lines."""
-        self._put(Source(block.id, lines.size, block.head.written_ms, now_s), lines)
+        self._put(MergeSource(block.id, lines.size, block.head.written_ms, now_s), lines)
         is_last = block.id.first >= self._next_number  # else it may join what stands on both sides of it
         self._missing = self._missing - 1 if is_last else 0
         self._next_number = max(self._next_number, block.id.last + 1)
@@ -168,7 +168,7 @@ class Tail:
         """Return what to merge now. What can never be merged is forgotten."""
         self._quiet_at_s = math.inf
         self.forget([one.source.id for one in self._blocks.values() if not rules.allow(one.source)])
-        plans: list[list[Source]] = []
+        plans: list[list[MergeSource]] = []
         stretches = stretches_of([one.source for one in self._blocks.values()])
         for stretch in stretches:
             quiet_at_s = max(one.added_s for one in stretch) + QUIET_S
@@ -186,7 +186,7 @@ class Tail:
         there = [self._blocks[one].source for one in sources if one in self._blocks]
         if len(there) == len(sources):
             self.forget(sources)
-            self._put(Source(merged.id, lines.size, merged.head.written_ms, max(one.added_s for one in there)), lines)
+            self._put(MergeSource(merged.id, lines.size, merged.head.written_ms, max(one.added_s for one in there)), lines)
 
     def forget(self, ids: Sequence[BlockId]) -> None:
         """These are not merged from memory."""
@@ -195,14 +195,14 @@ class Tail:
             if found is not None:
                 self.size_bytes -= found.size_bytes
 
-    def _put(self, source: Source, lines: Lines) -> None:
+    def _put(self, source: MergeSource, lines: Lines) -> None:
         raw_bytes = text_bytes(lines.text).sum(dtype=np.int64) + text_bytes(lines.fields).sum(dtype=np.int64)
         block = TailBlock(source, lines, _COLUMN_BYTES + int(raw_bytes) + 60 * lines.size)
         self._blocks[source.id] = block
         self.size_bytes += block.size_bytes
 
 
-def _fitting(stretch: Sequence[Source], at: int, rules: MergeRules, *, about_one_size: bool) -> list[Source]:
+def _fitting(stretch: Sequence[MergeSource], at: int, rules: MergeRules, *, about_one_size: bool) -> list[MergeSource]:
     """Return the longest list that begins at a place and fits into one block."""
     first = stretch[at]
     pieces = smallest = largest = first.pieces
@@ -220,7 +220,7 @@ def _fitting(stretch: Sequence[Source], at: int, rules: MergeRules, *, about_one
     return list(stretch[at:end])
 
 
-def _balanced(sources: list[Source]) -> list[list[Source]]:
+def _balanced(sources: list[MergeSource]) -> list[list[MergeSource]]:
     """Return lists in which no block is larger than all others together: else it would be written again for every line that trickles in."""
     if not sources[1:]:
         return []

@@ -20,7 +20,7 @@ from consumers.ledger import Ledger
 from consumers.record import Records, join_records
 from worker.indexing.events import EventJoiner
 from worker.indexing.record_columns import RecordColumns
-from worker.indexing.record_groups import Group
+from worker.indexing.record_groups import RecordGroup
 from worker.indexing.topic_readers import RuleTally
 
 _SHARE = 4
@@ -61,7 +61,7 @@ class OpenEvents:
         for assignment in self._open.keys() & gone:
             assignment.drop(self._open.pop(assignment).receipt.arrival, "revoked")
 
-    def join(self, group: Group, decoded: Decoded, joiner: EventJoiner) -> tuple[Group, Decoded]:
+    def join(self, group: RecordGroup, decoded: Decoded, joiner: EventJoiner) -> tuple[RecordGroup, Decoded]:
         """Return a group with the open events of its assignments in front of their records, and what all of it was decoded to.
 
         The last event of each assignment stays open if it may go on: its records are in the group, but hold nothing.
@@ -86,7 +86,7 @@ class OpenEvents:
                 own.assignment.hold(0, 0)
         return group, joined.decoded
 
-    def _keep(self, group: Group, assignment: PartitionLedger, first: int, end: int, decoded: Decoded) -> None:
+    def _keep(self, group: RecordGroup, assignment: PartitionLedger, first: int, end: int, decoded: Decoded) -> None:
         """Copy records out of their batches, and hold them."""
         parts = [
             (one.receipt.records, one.first + max(first - one.begin, 0), one.first + min(end, one.end) - one.begin)
@@ -102,7 +102,7 @@ class OpenEvents:
         self._open[assignment] = _Open(receipt, own, empty, int(receipt.records.sizes_bytes().sum()))
         assignment.hold(first_arrival, end - first)
 
-    def _has_room_for(self, group: Group, held: Sequence[int], ends: Sequence[int]) -> bool:
+    def _has_room_for(self, group: RecordGroup, held: Sequence[int], ends: Sequence[int]) -> bool:
         """Whether the events that are open, with these of a group, are few enough."""
         records = sum(one.receipt.records.size for one in self._open.values())
         records += sum(end - first for first, end in zip(held, ends, strict=True))
@@ -111,7 +111,7 @@ class OpenEvents:
         return records <= self._most_records and size_bytes <= self._most_bytes
 
 
-def _put_before(group: Group, after: Group, decoded: Decoded, before: Mapping[PartitionLedger, _Open]) -> Decoded:
+def _put_before(group: RecordGroup, after: RecordGroup, decoded: Decoded, before: Mapping[PartitionLedger, _Open]) -> Decoded:
     """Return what a group with open events in front was decoded to, given what the group was."""
     shift = np.zeros(group.size, np.int64)
     parts = []

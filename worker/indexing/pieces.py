@@ -109,9 +109,9 @@ def lines_of_pieces(
         kafka_time=kafka_time[value],
         leader_epoch=of_first,
         last_leader_epoch=of_first if entries.records is None else leader_epoch[value + records - 1],
-        service=take_coded(block.Coded(*entries.service), cut.row),
-        level=take_coded(block.Coded(*entries.level), cut.row),
-        template=block.Coded(*cut.template),
+        service=take_coded(block.CodedColumn(*entries.service), cut.row),
+        level=take_coded(block.CodedColumn(*entries.level), cut.row),
+        template=block.CodedColumn(*cut.template),
         text=cut.text,
         fields=entries.fields if cut.text is entries.text else take(entries.fields, cut.row),
     )

@@ -28,7 +28,7 @@ from worker.indexing.line_memory import held_bytes
 from worker.indexing.new_templates import NewTemplates
 from worker.indexing.open_events import OpenEvents
 from worker.indexing.pieces import lines_of_pieces, split_entries
-from worker.indexing.record_groups import Group, groups_of, parts_of
+from worker.indexing.record_groups import RecordGroup, groups_of, parts_of
 from worker.indexing.record_outcomes import RecordOutcomes, emptied_records, let_follow, overlong_records, rows_by_assignment
 from worker.indexing.resume import Resume
 from worker.indexing.sampling import Sampler, Sampling, without_texts
@@ -129,7 +129,7 @@ class Prepare:
                         return
                     self._work(part, decoded_part, reader)
 
-    def _decoded(self, group: Group, reader: TopicReader) -> Iterator[tuple[int, int, Decoded]]:
+    def _decoded(self, group: RecordGroup, reader: TopicReader) -> Iterator[tuple[int, int, Decoded]]:
         """Decode the values of a group, as `Decoder.decode_parts` does."""
         parts = reader.decoder.decode_parts(group.value, bounded_times(group.time_ms, self._wall_ms()), group.headers)
         while True:
@@ -152,7 +152,7 @@ class Prepare:
                 return False
         return True
 
-    def _drop_revoked(self, group: Group) -> Group | None:
+    def _drop_revoked(self, group: RecordGroup) -> RecordGroup | None:
         """Drop the records of dead assignments unread, and those of theirs that are held; return the others."""
         revoked = [own for own in group.assignments if not own.assignment.alive]
         if revoked:  # a held record that stays open keeps those behind it, and so their room, for ever
@@ -161,7 +161,7 @@ class Prepare:
             assignment.drop(group.arrival[begin:end], "revoked")
         return group.without({own.assignment for own in revoked}) if revoked else group
 
-    def _work(self, group: Group, decoded: Decoded, reader: TopicReader) -> None:
+    def _work(self, group: RecordGroup, decoded: Decoded, reader: TopicReader) -> None:
         """Send the lines of a group on; what holds none is dropped, refused or rejected."""
         resumes = any(self._resume.has_windows(own.assignment) for own in group.assignments)
         if resumes:
@@ -175,7 +175,7 @@ class Prepare:
         if batches:
             self._send(batches)
 
-    def _hide_stored(self, group: Group, is_emptied: NDArray[np.bool_], empty: Sequence[int] | NDArray[np.int64] = ()) -> None:
+    def _hide_stored(self, group: RecordGroup, is_emptied: NDArray[np.bool_], empty: Sequence[int] | NDArray[np.int64] = ()) -> None:
         """Write hollow entries for records that hold nothing, before those settle, where readers would get something else in their place.
 
         `is_emptied`: bool[n]. The rows `empty` of them are lines of events as well, if they are joined otherwise.
@@ -189,7 +189,9 @@ class Prepare:
             if is_other.any():
                 self._hide(assignment, empty_records(offset[is_other], group.time_ms[rows][is_other], leader_epoch[is_other]))
 
-    def _lines_to_send(self, group: Group, decoded: Decoded, reader: TopicReader) -> tuple[list[LineBatch], Decoded, NDArray[np.int64]]:
+    def _lines_to_send(
+        self, group: RecordGroup, decoded: Decoded, reader: TopicReader
+    ) -> tuple[list[LineBatch], Decoded, NDArray[np.int64]]:
         """Return the lines of a group, what was decoded without what rules drop, and the entries of too many chunks."""
         self._outcomes.drop_empty(group, decoded)
         decoded = self._outcomes.drop_by_rule(group, decoded, reader)
@@ -203,7 +205,7 @@ class Prepare:
         self._expect(group, prepared, decoded.entries.row, too_long)
         return prepared.batches, decoded, too_long
 
-    def _sample(self, group: Group, entries: Entries, sampler: Sampler) -> NDArray[np.bool_]:
+    def _sample(self, group: RecordGroup, entries: Entries, sampler: Sampler) -> NDArray[np.bool_]:
         """Return which entries lose text and fields, because there are many such ones at their time: bool[n]."""
         chosen = np.zeros(entries.size, np.bool_)
         ends = np.searchsorted(entries.row, [own.end for own in group.assignments]).tolist()
@@ -215,7 +217,7 @@ class Prepare:
                 chosen[rows] = sampler.choose(entries.take(rows), group.offset[row], group.time_ms[row], seconds)
         return chosen
 
-    def _without_stored(self, group: Group, prepared: _Prepared, loses_text: NDArray[np.bool_] | None) -> _Prepared:
+    def _without_stored(self, group: RecordGroup, prepared: _Prepared, loses_text: NDArray[np.bool_] | None) -> _Prepared:
         """Pass over the lines whose records an earlier run has stored, with their texts or without; others may lose theirs now."""
         resumed = [self._resume.has_windows(batch.assignment) for batch in prepared.batches]
         stored = self._find_stored(prepared, resumed) if any(resumed) else np.zeros(prepared.lines.size, np.bool_)
@@ -238,7 +240,7 @@ class Prepare:
         self._resume.tally.skipped_lines += int(stored.sum())
         return stored
 
-    def _expect(self, group: Group, prepared: _Prepared, entry_row: NDArray[np.int64], too_long: NDArray[np.int64]) -> None:
+    def _expect(self, group: RecordGroup, prepared: _Prepared, entry_row: NDArray[np.int64], too_long: NDArray[np.int64]) -> None:
         """Say of each record that has entries how many pieces will be settled: its lines, and its entries of too many chunks.
 
         A record without any, for all of its lines are stored already, is settled at once.
@@ -266,7 +268,7 @@ class Prepare:
         self._new_templates.begin(joined.mine)
 
 
-def _prepared(group: Group, lines: Lines, row: NDArray[np.int64]) -> _Prepared:
+def _prepared(group: RecordGroup, lines: Lines, row: NDArray[np.int64]) -> _Prepared:
     """Divide lines by assignment; `row` is the record of each."""
     batches: list[LineBatch] = []
     ends: list[int] = np.searchsorted(row, [own.end for own in group.assignments]).tolist()

@@ -49,7 +49,7 @@ class OwnRecords(NamedTuple):
     """Row after the last one in the group."""
 
 
-class Group(NamedTuple):
+class RecordGroup(NamedTuple):
     """n ≥ 1 records as columns, each of length n; those of one assignment are neighbours, in their order.
 
     Thread: any.
@@ -101,12 +101,12 @@ class Group(NamedTuple):
                 topics.add(topic)
         return topics
 
-    def without(self, assignments: Collection[PartitionLedger]) -> "Group | None":
+    def without(self, assignments: Collection[PartitionLedger]) -> "RecordGroup | None":
         """Return the records of the other assignments; None if there are none."""
         others = [one for one in self.stretches if one.receipt.assignment not in assignments]
         return _group_of([(one.receipt, one.first, one.first + one.end - one.begin) for one in others]) if others else None
 
-    def after(self, before: Mapping[PartitionLedger, Receipt]) -> "Group":
+    def after(self, before: Mapping[PartitionLedger, Receipt]) -> "RecordGroup":
         """Return this group with earlier records of some of its assignments in front of theirs."""
         rows: list[tuple[Receipt, int, int]] = []
         for receipt, first, begin, end in self.stretches:
@@ -116,7 +116,7 @@ class Group(NamedTuple):
             rows.append((receipt, first, first + end - begin))
         return _group_of(rows)
 
-    def between(self, first: int, end: int) -> "Group":
+    def between(self, first: int, end: int) -> "RecordGroup":
         """Return the records `first` to before `end`."""
         return _group_of(
             [
@@ -136,7 +136,7 @@ def groups_of(
     kind_of: Callable[[str], Hashable] = lambda _topic: None,
     most_records: int = GROUP_RECORDS,
     most_bytes: int = GROUP_BYTES,
-) -> Iterator[Group]:
+) -> Iterator[RecordGroup]:
     """Cut the records of several receipts into groups; one whose value is larger than `most_bytes` is a group of its own.
 
     Topics of which `kind_of` says different things are never in one group.
@@ -148,7 +148,7 @@ def groups_of(
         yield from _cut([one for own in by_assignment.values() for one in own], most_records, most_bytes)
 
 
-def _cut(receipts: Sequence[Receipt], most_records: int, most_bytes: int) -> Iterator[Group]:
+def _cut(receipts: Sequence[Receipt], most_records: int, most_bytes: int) -> Iterator[RecordGroup]:
     """Cut receipts, in their order; those of an assignment are neighbours."""
     group: list[tuple[Receipt, int, int]] = []
     records = size_bytes = 0
@@ -174,7 +174,7 @@ def _cut(receipts: Sequence[Receipt], most_records: int, most_bytes: int) -> Ite
         yield _group_of(group)
 
 
-def parts_of(group: Group, decoded: Decoded, *, most_entries: int = MOST_ENTRIES) -> Iterator[tuple[Group, Decoded]]:
+def parts_of(group: RecordGroup, decoded: Decoded, *, most_entries: int = MOST_ENTRIES) -> Iterator[tuple[RecordGroup, Decoded]]:
     """Cut a group between records, so that few entries are worked at once, however many its records have."""
     entries = decoded.entries
     if entries.size <= most_entries:
@@ -199,7 +199,7 @@ def _decoded_between(decoded: Decoded, first: int, end: int) -> Decoded:
     )
 
 
-def _group_of(rows: Sequence[tuple[Receipt, int, int]]) -> Group:
+def _group_of(rows: Sequence[tuple[Receipt, int, int]]) -> RecordGroup:
     """Return rows `first` to before `end` of each of several receipts."""
     stretches: list[Stretch] = []
     assignments: list[OwnRecords] = []
@@ -210,7 +210,7 @@ def _group_of(rows: Sequence[tuple[Receipt, int, int]]) -> Group:
         own_begin = begin if is_next else assignments.pop().begin
         begin += end - first
         assignments.append(OwnRecords(receipt.assignment, own_begin, begin))
-    return Group(
+    return RecordGroup(
         stretches,
         assignments,
         np.concatenate([receipt.records.offset[first:end] for receipt, first, end in rows]),

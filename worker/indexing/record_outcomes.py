@@ -14,7 +14,7 @@ from consumers.decode.found import UNDECODABLE, UNKNOWN_SCHEMA
 from consumers.rejection import Rejection
 from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
 from worker.indexing.entry_rules import NO_RULE
-from worker.indexing.record_groups import Group
+from worker.indexing.record_groups import RecordGroup
 from worker.indexing.topic_readers import RuleTally, TopicReader
 from worker.runtime.limits import TopicFaultLimits
 
@@ -29,7 +29,7 @@ class RecordOutcomes:
         self._undecodable = undecodable
         self._rule_tally = rule_tally
 
-    def drop_empty(self, group: Group, decoded: Decoded) -> None:
+    def drop_empty(self, group: RecordGroup, decoded: Decoded) -> None:
         """Drop the records that hold nothing to index."""
         if not len(decoded.empty):
             return
@@ -40,7 +40,7 @@ class RecordOutcomes:
             for assignment, rows in rows_by_assignment(group, is_so):
                 assignment.drop(group.arrival[rows], reason)
 
-    def drop_by_rule(self, group: Group, decoded: Decoded, reader: TopicReader) -> Decoded:
+    def drop_by_rule(self, group: RecordGroup, decoded: Decoded, reader: TopicReader) -> Decoded:
         """Drop the entries that rules of the settings name, and the records that have no other ones."""
         entries = decoded.entries
         rule_of = reader.dropped_by(entries)
@@ -59,7 +59,7 @@ class RecordOutcomes:
                 assignment.drop(group.arrival[rows], f"rule:{rule.name}")
         return decoded._replace(entries=entries.take(np.flatnonzero(is_left)))
 
-    def judge(self, group: Group, decoded: Decoded, too_long: NDArray[np.int64]) -> None:
+    def judge(self, group: RecordGroup, decoded: Decoded, too_long: NDArray[np.int64]) -> None:
         """Refuse records and reject entries, in the order of the records, so that faults in a row are counted as they came."""
         entries = decoded.entries
         faults: list[tuple[int, int | None, Rejection]] = [(row, None, rejection) for row, rejection in decoded.rejected]
@@ -81,12 +81,12 @@ class RecordOutcomes:
                 self._undecodable.fault(receipt.records.topic, rejection.reason)
         self._note_good(group, is_good, done, group.size)
 
-    def _note_good(self, group: Group, is_good: NDArray[np.bool_], first: int, end: int) -> None:
+    def _note_good(self, group: RecordGroup, is_good: NDArray[np.bool_], first: int, end: int) -> None:
         for topic in group.topics_with(is_good, first, end):
             self._undecodable.good(topic)
 
 
-def emptied_records(group: Group, decoded: Decoded, reader: TopicReader) -> NDArray[np.bool_]:
+def emptied_records(group: RecordGroup, decoded: Decoded, reader: TopicReader) -> NDArray[np.bool_]:
     """Return which records hold nothing to index: bool[n]."""
     entries = decoded.entries
     emptied = np.zeros(group.size, np.bool_)
@@ -99,7 +99,7 @@ def emptied_records(group: Group, decoded: Decoded, reader: TopicReader) -> NDAr
     return emptied
 
 
-def overlong_records(group: Group, entries: Entries, too_long: NDArray[np.int64]) -> NDArray[np.bool_]:
+def overlong_records(group: RecordGroup, entries: Entries, too_long: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return the same of records whose every entry has too many chunks."""
     emptied = np.zeros(group.size, np.bool_)
     emptied[entries.row[too_long]] = True
@@ -107,7 +107,7 @@ def overlong_records(group: Group, entries: Entries, too_long: NDArray[np.int64]
     return emptied
 
 
-def let_follow(group: Group, entries: Entries) -> None:
+def let_follow(group: RecordGroup, entries: Entries) -> None:
     """Let the other records of an event end as its first one does."""
     if entries.records is None or (entries.records == 1).all():
         return
@@ -117,7 +117,7 @@ def let_follow(group: Group, entries: Entries) -> None:
         assignment.follow(group.arrival[rows], followers[rows])
 
 
-def rows_by_assignment(group: Group, is_so: NDArray[np.bool_]) -> Iterator[tuple[PartitionLedger, NDArray[np.int64] | slice]]:
+def rows_by_assignment(group: RecordGroup, is_so: NDArray[np.bool_]) -> Iterator[tuple[PartitionLedger, NDArray[np.int64] | slice]]:
     """Return the rows that `is_so`, bool[n], is true of, by assignment; those without any are left out."""
     if is_so.all():
         for assignment, begin, end in group.assignments:

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from consumers.assignment import PartitionLedger
 from sinks.arrow import PackedColumn, concat, has_values
-from sinks.block import Block, BlockId, BlockPlace, Coded, Lines, new_run
-from sinks.build import DEFAULT_BOUNDS, BlockBounds, Builder, Built, Group
+from sinks.block import Block, BlockId, BlockPlace, CodedColumn, Lines, new_run
+from sinks.build import DEFAULT_BOUNDS, BlockBounds, Builder, Built, LineGroup
 from sinks.lines import join_lines
-from worker.indexing.merging import MergeRules, Tail, TailBlock
+from worker.indexing.merging import MergeRules, RunTail, TailBlock
 
 _MOST_HELD = 2
 """Lines whose batch takes more than this many times their memory are copied before they wait."""
@@ -60,12 +60,12 @@ class Run:
         self.began_s = began_s
         self.waiting_lines = 0
         """How many lines have no number yet."""
-        self.tail = Tail()
+        self.tail = RunTail()
         """Read without the lock: `size_bytes` and `is_due`."""
         self.is_compacted = False
         """Whether the runs before it were merged; set by the upkeep."""
         self._bounds = bounds
-        self._arrived: list[Group] = []
+        self._arrived: list[LineGroup] = []
         """Lines that are not in the builder yet: to add ten lines to it takes as long as to add a thousand."""
         self._builder = Builder(bounds)
         self._waiting_bytes = 0
@@ -86,7 +86,7 @@ class Run:
             if not self.waiting_lines:
                 self._since_s = now_s
             self.waiting_lines += lines.size
-            self._arrived.append(Group(lines, arrival, now_s))
+            self._arrived.append(LineGroup(lines, arrival, now_s))
             self._waiting_bytes += size_bytes
             return True
 
@@ -95,7 +95,7 @@ class Run:
         is_full = self.waiting_lines >= self._bounds.lines or self._waiting_bytes > self._bounds.raw_bytes
         return self.waiting_lines > 0 and (is_full or now_s - self._since_s >= flush_s)
 
-    def take(self, now_s: float, *, flush_s: float, everything: bool) -> list[Group]:
+    def take(self, now_s: float, *, flush_s: float, everything: bool) -> list[LineGroup]:
         """Take the groups of lines that are full or have waited for `flush_s`, or all of them; their tags are arrival numbers."""
         with self._lock:
             self._pour()
@@ -121,7 +121,7 @@ class Run:
         with self._lock:
             self.id = new_id(self.id)
             self._next_number = 0
-            self.tail = Tail()
+            self.tail = RunTail()
 
     def acknowledge(self, block: Block, lines: Lines, now_s: float) -> None:
         """Note that a small block is stored, with these lines; it may be merged from now on."""
@@ -147,7 +147,7 @@ class Run:
     def forget_tail(self) -> None:
         """Free the memory of all blocks that might be merged: they are left to whoever owns the partition next."""
         with self._lock:
-            self.tail = Tail()
+            self.tail = RunTail()
 
     def end(self) -> NDArray[np.int64]:
         """Give up the lines that wait, because the assignment has ended; return the arrival numbers of their records."""
@@ -156,7 +156,7 @@ class Run:
             self._pour()
             groups = self._builder.take(0.0, flush_s=0.0, everything=True)
             self.waiting_lines = 0
-            self.tail = Tail()
+            self.tail = RunTail()
             return np.concatenate([np.empty(0, np.int64), *(group.tags for group in groups)])
 
     def _pour(self) -> None:
@@ -266,4 +266,4 @@ def _copied(column: PackedColumn) -> PackedColumn:
     """Return a column that shares no memory with its batch."""
     if isinstance(column, np.ndarray):
         return column.copy()
-    return Coded(column.codes.copy(), column.values) if isinstance(column, Coded) else concat([column])
+    return CodedColumn(column.codes.copy(), column.values) if isinstance(column, CodedColumn) else concat([column])

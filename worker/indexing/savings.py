@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from worker.embedding.cache.vector_levels import SOURCES, Source
+from worker.embedding.cache.vector_levels import SOURCES, VectorSource
 from worker.indexing.hyperloglog import HyperLogLog
 
 
@@ -27,7 +27,7 @@ class Savings:
     """Waited for a new template that an earlier chunk had brought."""
     rejected: int = 0
     """Had a template that cannot be embedded or stored."""
-    sources: Counter[Source] = field(default_factory=Counter)
+    sources: Counter[VectorSource] = field(default_factory=Counter)
     """Chunks that brought a new template, by where its vector came from."""
     tokens_embedded: int = 0
     """Computed by the engine; special tokens and prefix included, as in `tokens_saved`."""

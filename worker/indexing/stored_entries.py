@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sinks.arrow import as_optional_texts, text_bytes
-from sinks.block import Coded, Lines
+from sinks.block import CodedColumn, Lines
 from sinks.line import NO_LEADER_EPOCH, Line
 from sinks.lines import lines_of, take_lines
 
@@ -207,6 +207,6 @@ def _sized(fields: bytes) -> bytes:
     return b"+" + len(fields).to_bytes(4, "little") + fields
 
 
-def _encoded(column: Coded) -> list[bytes]:
+def _encoded(column: CodedColumn) -> list[bytes]:
     values = [value.encode("utf-8", "replace") for value in column.values]
     return [values[code] for code in column.codes.tolist()]

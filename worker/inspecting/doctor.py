@@ -64,7 +64,7 @@ def judge_all(checks: Sequence[Check[Facts]], facts: Facts) -> dict[str, Verdict
     return {name: verdict for name, verdict in verdicts.items() if verdict is not None}
 
 
-class Look(NamedTuple):
+class DoctorLook(NamedTuple):
     """How a group is looked at."""
 
     group: Group
@@ -75,7 +75,7 @@ class Look(NamedTuple):
     limit_s: float
 
 
-class Finding(NamedTuple):
+class DoctorFinding(NamedTuple):
     """A verdict and its place in the table."""
 
     group: Group
@@ -85,10 +85,10 @@ class Finding(NamedTuple):
     what_to_do: str = ""
 
 
-class Report(NamedTuple):
+class DoctorReport(NamedTuple):
     """All findings, in the order of the table."""
 
-    checks: Sequence[Finding]
+    checks: Sequence[DoctorFinding]
     seconds: float
     asked_ms: int
     """When it was begun, in milliseconds since 1970."""
@@ -107,7 +107,7 @@ class Report(NamedTuple):
         }
 
 
-def examine(looks: Sequence[Look], *, wall_ms: Callable[[], float] = lambda: time.time() * 1000) -> Report:
+def examine(looks: Sequence[DoctorLook], *, wall_ms: Callable[[], float] = lambda: time.time() * 1000) -> DoctorReport:
     """Take all looks side by side and return when each has ended or its time is over."""
     asked_ms, started_s = int(wall_ms()), time.monotonic()
     found: dict[Group, Verdicts] = {}
@@ -119,7 +119,7 @@ def examine(looks: Sequence[Look], *, wall_ms: Callable[[], float] = lambda: tim
     taken = dict(found)  # a look that ends later is not waited for
     in_order = sorted(looks, key=lambda one: get_args(Group).index(one.group))
     checks = [finding for one in in_order for finding in _findings(one, taken.get(one.group))]
-    return Report(checks, time.monotonic() - started_s, asked_ms)
+    return DoctorReport(checks, time.monotonic() - started_s, asked_ms)
 
 
 class Examiner:
@@ -128,11 +128,11 @@ class Examiner:
     Thread: any.
     """
 
-    def __init__(self, looks: Sequence[Look], *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, looks: Sequence[DoctorLook], *, clock: Callable[[], float] = time.monotonic) -> None:
         self._looks = looks
         self._clock = clock
         self._turn = threading.Lock()
-        self._last: tuple[float, Report] | None = None
+        self._last: tuple[float, DoctorReport] | None = None
 
     def document(self, parameters: Mapping[str, str]) -> DoctorJson:
         """Return the report; `group=NAME` looks at that group alone. Raises BadQuery for an unknown group."""
@@ -148,7 +148,7 @@ class Examiner:
             return self._last[1].document()
 
 
-def _stage(one: Look, found: dict[Group, Verdicts]) -> Stage:
+def _stage(one: DoctorLook, found: dict[Group, Verdicts]) -> Stage:
     def body() -> None:
         found[one.group] = one.look()
 
@@ -159,11 +159,11 @@ def _stage(one: Look, found: dict[Group, Verdicts]) -> Stage:
     return Stage(f"doctor-{one.group}", body, failed)
 
 
-def _findings(one: Look, verdicts: Verdicts | None) -> Iterable[Finding]:
+def _findings(one: DoctorLook, verdicts: Verdicts | None) -> Iterable[DoctorFinding]:
     """Yield a group's findings without secrets: an address in the settings may hold a password, and so may what a library says of it."""
     if verdicts is None:
         change = "check whether it is overloaded or behind a slow network, then run the doctor again"
         verdicts = {one.names[0]: problem(f"no answer within {one.limit_s:g} s", change)}
     for name in (name for name in one.names if name in verdicts):
         state, found, what_to_do = verdicts[name]
-        yield Finding(one.group, name, state, without_secrets(found), without_secrets(what_to_do))
+        yield DoctorFinding(one.group, name, state, without_secrets(found), without_secrets(what_to_do))

@@ -27,7 +27,7 @@ RATE_WINDOWS_S: Final = (60, 600)
 """The spans before now over which the rate of a topic is measured; the highest of them counts."""
 
 
-class Member(NamedTuple):
+class BrokerMember(NamedTuple):
     """A member of a group."""
 
     client: str
@@ -41,7 +41,7 @@ class GroupFacts(NamedTuple):
 
     protocol: str
     """`classic`, `consumer`, or empty if the group does not exist or Kafka does not say."""
-    members: Sequence[Member] = ()
+    members: Sequence[BrokerMember] = ()
     rights: frozenset[str] | None = None
     """What we may do with it, in Kafka's words (`READ`); None: Kafka does not say."""
 
@@ -61,7 +61,7 @@ class BrokerFacts:
     """A broker's own properties."""
 
 
-class GroupLag(NamedTuple):
+class CommittedLag(NamedTuple):
     """How far a group has come."""
 
     positions: Sequence[GroupPosition]
@@ -136,7 +136,7 @@ class Broker:
                 refused[name] = one.reason
         return found
 
-    def lag(self, group: ConsumerGroup, *, now_ms: int) -> GroupLag:
+    def lag(self, group: ConsumerGroup, *, now_ms: int) -> CommittedLag:
         """Ask how far a group has come, and how fast its topics grow. Raises BrokerAway or KafkaRefused."""
         with KafkaPositions(self._kafka, answer_s=self._answer_s) as kafka:
             positions = read_positions(kafka, group)
@@ -145,7 +145,7 @@ class Broker:
                 rate = max(_rate(kafka, positions, now_ms, window_s) for window_s in RATE_WINDOWS_S)
             except (BrokerAway, KafkaRefused):
                 rate = None
-        return GroupLag(positions, oldest_ms, rate, self._newest_ms([one.partition for one in positions]))
+        return CommittedLag(positions, oldest_ms, rate, self._newest_ms([one.partition for one in positions]))
 
     def _newest_ms(self, partitions: Sequence[Partition]) -> int | None:
         spec: Any = OffsetSpec  # its methods have no types
@@ -186,7 +186,7 @@ def _operations(described: Any) -> frozenset[str] | None:  # noqa: ANN401 - the 
 
 
 def _group(described: DescribedGroup) -> GroupFacts:
-    members = [Member(one.client, one.host, frozenset(partition.topic for partition in one.partitions)) for one in described.members]
+    members = [BrokerMember(one.client, one.host, frozenset(partition.topic for partition in one.partitions)) for one in described.members]
     is_known = described.state not in ("dead", "unknown") and described.protocol in ("classic", "consumer")
     rights = None if described.operations is None else frozenset(described.operations)
     return GroupFacts(described.protocol if is_known else "", members, rights)

@@ -7,7 +7,7 @@ from typing import Final
 
 from consumers.source import KafkaRefused
 from worker.inspecting.doctor import Check, Verdict, first_of, judge_all, ok, problem, warning
-from worker.inspecting.doctor_broker import Broker, BrokerFacts, GroupFacts, GroupLag
+from worker.inspecting.doctor_broker import Broker, BrokerFacts, CommittedLag, GroupFacts
 from worker.inspecting.doctor_clock import KafkaClock, ask_clock
 from worker.runtime.dead_letter_topic import expiry_warning
 from worker.runtime.kafka_admin import BrokerAway, librdkafka_version
@@ -47,7 +47,7 @@ class KafkaFacts:
     topics: Mapping[str, int]
     """Partitions of every topic that we see."""
     said: BrokerFacts
-    lag: GroupLag | str | None
+    lag: CommittedLag | str | None
     """A text says why it could not be read; None: nothing is read yet."""
     clock: KafkaClock | None
     now_ms: int
@@ -80,7 +80,7 @@ def look_at_kafka(settings: Settings, *, wall_ms: int | None = None) -> dict[str
     logs, queries = consumer_group(settings, queries=False), consumer_group(settings, queries=True)
     read = read_topics(logs, topics)
     said = broker.facts([*read, *(one for one in kafka.own_topics if one in topics)], [logs.name, queries.name], brokers)
-    lag: GroupLag | str | None = None
+    lag: CommittedLag | str | None = None
     try:
         lag = broker.lag(existing_of(logs, topics), now_ms=now_ms) if read else None
     except (BrokerAway, KafkaRefused) as error:
@@ -208,7 +208,7 @@ def _lag(facts: KafkaFacts) -> Verdict | None:
 def _retention(facts: KafkaFacts) -> Verdict | None:
     """Judge whether records are removed before they are read, or soon will be."""
     lag, properties = facts.lag, facts.said.properties
-    if not isinstance(lag, GroupLag):
+    if not isinstance(lag, CommittedLag):
         return None
     beyond, lost = beyond_end(lag.positions), [one for one in lag.positions if one.lost_records]
     share, place = max(((_share(one, lag, properties, facts.now_ms), place_of(one)) for one in lag.positions), default=(0.0, ""))
@@ -226,7 +226,7 @@ def _retention(facts: KafkaFacts) -> Verdict | None:
     )
 
 
-def _share(one: GroupPosition, lag: GroupLag, properties: Mapping[str, Mapping[str, str]], now_ms: int) -> float:
+def _share(one: GroupPosition, lag: CommittedLag, properties: Mapping[str, Mapping[str, str]], now_ms: int) -> float:
     """Return how much of the topic's retention the oldest unread record has used, by time or by place; 0 if nothing is removed."""
     topic = properties.get(one.partition.topic, {})
     if not one.lag_records or "delete" not in topic.get("cleanup.policy", "delete"):
@@ -277,7 +277,7 @@ def _message_size(facts: KafkaFacts) -> Verdict:
 def _clock(facts: KafkaFacts) -> Verdict:
     """Judge Kafka's clock against ours; where Kafka does not tell its time, a one-sided test of the newest record's time."""
     if facts.clock is None:
-        newest_ms = facts.lag.newest_ms if isinstance(facts.lag, GroupLag) else None
+        newest_ms = facts.lag.newest_ms if isinstance(facts.lag, CommittedLag) else None
         ahead_s = 0.0 if newest_ms is None else (newest_ms - facts.now_ms) / 1000
         found = f"the newest record is {seconds_of(ahead_s)} in the future of this machine's clock"
         change = "synchronise this machine and the producers with NTP: lag in seconds and time filters are off by that much"

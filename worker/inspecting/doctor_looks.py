@@ -12,7 +12,7 @@ from sinks.milvus.milvus_settings import VectorSpace
 from sinks.sink import Sink, SinkMismatch
 from worker.asking.requests import QueryRequest
 from worker.connections import index_space, open_registry
-from worker.inspecting.doctor import Group, Look, Verdict, judge_all, ok, problem
+from worker.inspecting.doctor import DoctorLook, Group, Verdict, judge_all, ok, problem
 from worker.inspecting.doctor_broker import Broker
 from worker.inspecting.doctor_kafka import KAFKA_CHECKS, existing_of, look_at_kafka
 from worker.inspecting.doctor_lite import FOLDER_CHECKS, look_at_folder, look_at_open_sink
@@ -47,7 +47,7 @@ NAMES: Final[Mapping[Group, Sequence[str]]] = {
 """Every check, by group, in the order in which they are shown. docs/doctor.md has a line about each."""
 
 
-def looks_of_tool(settings: Settings) -> list[Look]:
+def looks_of_tool(settings: Settings) -> list[DoctorLook]:
     """Return the looks of `vectail doctor`: everything is connected to and loaded anew."""
     return [
         *_looks_at_services(settings),
@@ -64,7 +64,7 @@ def looks_of_worker(
     space: VectorSpace,
     take_request: Callable[[QueryRequest], bool],
     engine_now: Callable[[], EngineNow],
-) -> list[Look]:
+) -> list[DoctorLook]:
     """Return the looks of `GET /api/doctor`: nothing that the worker has is opened or loaded a second time."""
     return [
         *_looks_at_services(settings),
@@ -97,7 +97,7 @@ def records_per_s(settings: Settings) -> float | None:
         return None
 
 
-def _looks_at_services(settings: Settings) -> Sequence[Look]:
+def _looks_at_services(settings: Settings) -> Sequence[DoctorLook]:
     registry = [_look("registry", partial(_look_at_registry, settings))] if settings.registry.url else []
     return [
         _look("kafka", partial(look_at_kafka, settings)),
@@ -108,8 +108,8 @@ def _looks_at_services(settings: Settings) -> Sequence[Look]:
     ]
 
 
-def _look(group: Group, look: Callable[[], dict[str, Verdict]], limit_s: float = _SERVICE_S) -> Look:
-    return Look(group, NAMES[group], look, limit_s)
+def _look(group: Group, look: Callable[[], dict[str, Verdict]], limit_s: float = _SERVICE_S) -> DoctorLook:
+    return DoctorLook(group, NAMES[group], look, limit_s)
 
 
 def _look_at_milvus(settings: Settings, new_space: NewSpace, sink: Sink | None = None) -> dict[str, Verdict]:

@@ -34,7 +34,7 @@ _BUILT_S: Final = 1_767_225_600
 """The beginning of 2026: no clock that is right is before it."""
 
 
-class Cap(NamedTuple):
+class MemoryCap(NamedTuple):
     """How much a setting lets grow."""
 
     name: str
@@ -77,17 +77,17 @@ def look_at_machine(settings: Settings, *, is_worker: bool = False) -> dict[str,
     return judge_all(MACHINE_CHECKS, facts)
 
 
-def caps_of(settings: Settings) -> list[Cap]:
+def caps_of(settings: Settings) -> list[MemoryCap]:
     """Return what may grow, as docs/operations.md lists it."""
     limits, kafka = settings.limits, settings.kafka
     caps = [
-        Cap("limits.max_in_flight_bytes, twice", 2 * limits.max_in_flight_bytes),
-        Cap("kafka.prefetch_bytes, twice", 2 * kafka.prefetch_bytes),
-        Cap("cache.memory_bytes", settings.cache.memory_bytes),
-        Cap("known templates", _KNOWN_BYTES),
+        MemoryCap("limits.max_in_flight_bytes, twice", 2 * limits.max_in_flight_bytes),
+        MemoryCap("kafka.prefetch_bytes, twice", 2 * kafka.prefetch_bytes),
+        MemoryCap("cache.memory_bytes", settings.cache.memory_bytes),
+        MemoryCap("known templates", _KNOWN_BYTES),
     ]
     if settings.redis.url:
-        caps.append(Cap("vectors that wait to be written to Redis", QUEUE_BYTES))
+        caps.append(MemoryCap("vectors that wait to be written to Redis", QUEUE_BYTES))
     return caps
 
 

@@ -12,7 +12,7 @@ from sinks.milvus.backend import backend, choose, has_bm25
 from sinks.milvus.collections import check_collection, check_name, check_space
 from sinks.milvus.faults import MilvusFault
 from sinks.milvus.fields import GROUP_PROPERTY, LAYOUT, LAYOUT_PROPERTY, CollectionFound, blocks_layout, templates_layout, templates_name
-from sinks.milvus.milvus_client import Client
+from sinks.milvus.milvus_client import MilvusConnection
 from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
 from sinks.sink import SinkMismatch
 from worker.embedding.model.errors import ModelError
@@ -54,7 +54,7 @@ class ServerFacts(NamedTuple):
 def look_at_server(settings: Settings, new_space: NewSpace) -> dict[str, Verdict]:
     """Ask the server and judge its answers; one verdict if it does not answer."""
     table = settings.milvus.model_copy(update={"timeout_s": min(settings.milvus.timeout_s, ANSWER_S)})
-    client: Client | None = None
+    client: MilvusConnection | None = None
     try:
         check_name(table.collection)
         space, space_error = _space_or_error(new_space)
@@ -194,7 +194,7 @@ def _space_or_error(new_space: NewSpace) -> tuple[VectorSpace | None, str]:
         return None, str(error)
 
 
-def _facts(client: Client, settings: Settings, space: VectorSpace | None, space_error: str) -> ServerFacts:
+def _facts(client: MilvusConnection, settings: Settings, space: VectorSpace | None, space_error: str) -> ServerFacts:
     table = settings.milvus
     version, blocks = client.version(), client.describe(table.collection)
     templates = None if space is None else client.describe(templates_name(table.collection, space.id))

@@ -45,7 +45,7 @@ def wall_ms() -> int:
     return round(time.time() * 1000)
 
 
-class Origin(NamedTuple):
+class EntryOrigin(NamedTuple):
     """What a block says of its lines beside them."""
 
     masks: str
@@ -66,7 +66,7 @@ class EntryWriter:
     wall_ms: Callable[[], int]
     random_bits: Callable[[int], int] = secrets.randbits
 
-    def write_entries(self, lines: Sequence[Line], origin: Origin) -> dict[EntryKey, Rejection]:
+    def write_entries(self, lines: Sequence[Line], origin: EntryOrigin) -> dict[EntryKey, Rejection]:
         """Write whole entries of any partitions; return those that the sink refuses alone. Raises SinkBusy and SinkBroken."""
         refused: dict[EntryKey, Rejection] = {}
         ordered = sorted(lines, key=lambda line: (entry_of(line), line.chunk))
@@ -75,7 +75,7 @@ class EntryWriter:
                 self._write_span(place, span, origin, refused)
         return refused
 
-    def _write_span(self, place: BlockPlace, lines: list[Line], origin: Origin, refused: dict[EntryKey, Rejection]) -> None:
+    def _write_span(self, place: BlockPlace, lines: list[Line], origin: EntryOrigin, refused: dict[EntryKey, Rejection]) -> None:
         run = self._greatest_run(place, lines[0].offset, lines[-1].offset)
         todo = [lines]
         while todo:
@@ -91,7 +91,7 @@ class EntryWriter:
                     middle = len(entries) // 2
                     todo += [list(chain.from_iterable(half)) for half in (entries[middle:], entries[:middle])]
 
-    def _write_run(self, place: BlockPlace, run: str, lines: Sequence[Line], origin: Origin) -> None:
+    def _write_run(self, place: BlockPlace, run: str, lines: Sequence[Line], origin: EntryOrigin) -> None:
         built = build(lines_of(lines), masks=origin.masks, written_ms=origin.written_ms)
         blocks = [one.block._replace(id=BlockId(place, run, number, number)) for number, one in enumerate(built)]
         for part in _calls(blocks):

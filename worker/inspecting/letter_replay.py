@@ -10,7 +10,7 @@ from sinks.sink import Sink
 from worker.connections import letter_box_at_need
 from worker.embedding.loaded import LoadedModel
 from worker.inspecting.busy_retry import BusyRetry
-from worker.inspecting.entry_writer import EntryWriter, Origin, wall_ms
+from worker.inspecting.entry_writer import EntryOrigin, EntryWriter, wall_ms
 from worker.inspecting.expected import open_expected_lines
 from worker.inspecting.kept_records import KeptRecords
 from worker.inspecting.repair import Repairer
@@ -51,7 +51,7 @@ def open_replayer(
         find_records=KeptRecords(reader, timeout_s=busy_retry.limit_s).find_records,
         stored_lines=partial(read_stored_lines, sink, busy_retry),
         repairer=repairer,
-        origin=lambda: Origin(masks_version(settings.mask), sink.date_ms()),
+        origin=lambda: EntryOrigin(masks_version(settings.mask), sink.date_ms()),
         mark=ReplayMarker(box, limit_s=busy_retry.limit_s).mark_letters,
         show=show,
     )

@@ -19,7 +19,7 @@ from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.vectors import EmbeddingFailed
 from worker.indexing.dead_letter_reasons import refused_by_sink, rejected_by_engine
 from worker.inspecting.busy_retry import BusyRetry
-from worker.inspecting.entry_writer import EntryWriter, Origin, entry_of
+from worker.inspecting.entry_writer import EntryOrigin, EntryWriter, entry_of
 from worker.inspecting.template_embedder import TemplateEmbedder
 
 T = TypeVar("T")
@@ -62,7 +62,7 @@ class Repairer:
         self._busy_retry: BusyRetry = entry_writer.busy_retry
         self._embedder: TemplateEmbedder | None = None
 
-    def repair_lines(self, lines: Sequence[Line], origin: Origin) -> Repaired:
+    def repair_lines(self, lines: Sequence[Line], origin: EntryOrigin) -> Repaired:
         """Store whole entries; returns the lines that cannot be stored. Raises the sink's exceptions, EngineFailed and ModelError."""
         repaired = self.repair_templates(lines)
         without_template = {one.line.template_text for one in repaired.rejected}

@@ -19,12 +19,12 @@ from typing import NamedTuple
 from consumers.record import Record
 from producers.envelope import ListedPiece
 from sinks.line import Line
-from worker.inspecting.entry_writer import Origin, wall_ms
+from worker.inspecting.entry_writer import EntryOrigin, wall_ms
 from worker.inspecting.expected import ExpectedLines
 from worker.inspecting.kept_records import FoundRecord
 from worker.inspecting.repair import Repairer
 from worker.inspecting.replay_marks import ListedPieces
-from worker.inspecting.replay_plan import Claim, plan_replay
+from worker.inspecting.replay_plan import ReplayClaim, plan_replay
 from worker.inspecting.stored_dead_letters import StoredDeadLetter
 
 WINDOW_RECORDS = 2_000
@@ -81,7 +81,7 @@ class Replayer:
     stored_lines: Callable[[Sequence[Record]], Sequence[Sequence[Line]]]
     """Returns what readers get of each record, also of an event that it is a part of."""
     repairer: Repairer
-    origin: Callable[[], Origin]
+    origin: Callable[[], EntryOrigin]
     """What blocks that are written now say of their lines."""
     mark: Callable[[Sequence[tuple[Record, ListedPieces]]], None]
     """Marks letters, each with the pieces that still fail; returns when the marks are acknowledged."""
@@ -127,10 +127,10 @@ class Replayer:
         if marks:
             self.mark(marks)
 
-    def _find_claims(self, window: Sequence[StoredDeadLetter], replayed: Replayed) -> list[Claim]:
+    def _find_claims(self, window: Sequence[StoredDeadLetter], replayed: Replayed) -> list[ReplayClaim]:
         """Return the letters that Kafka and the letters before them do not contradict, each with its record."""
         possible = [(letter, letter.record) for letter in window if letter.record is not None and not letter.obstacle]
-        claims: list[Claim] = []
+        claims: list[ReplayClaim] = []
         first_of: dict[tuple[object, ...], Record] = {}
         for (letter, record), found in zip(possible, self.find_records([record for _, record in possible]), strict=True):
             refusal = found.refusal
@@ -139,7 +139,7 @@ class Replayer:
             if refusal:
                 _note_unresolved(letter, refusal, (), replayed)
             else:
-                claims.append(Claim(letter, found.record or record, found.record is not None))
+                claims.append(ReplayClaim(letter, found.record or record, found.record is not None))
         return claims
 
     def _windows(self, letters: Iterable[StoredDeadLetter]) -> Iterator[list[StoredDeadLetter]]:

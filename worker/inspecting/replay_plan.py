@@ -18,7 +18,7 @@ NO_ENTRY: Final = "its record has no such entry now"
 OTHER_LINES: Final = "the index holds other lines of its record, and a dead letter replaces none"
 
 
-class Claim(NamedTuple):
+class ReplayClaim(NamedTuple):
     """A letter that may be true."""
 
     letter: StoredDeadLetter
@@ -52,7 +52,9 @@ _Held = Mapping[_Place, AbstractSet[EntryKey]]
 """The entries that are stored whole, by the place of each record that they hold something of."""
 
 
-def plan_replay(claims: Sequence[Claim], expected: Sequence[Expected], stored: Sequence[Sequence[Line]], now_ms: float) -> list[ReplayPlan]:
+def plan_replay(
+    claims: Sequence[ReplayClaim], expected: Sequence[Expected], stored: Sequence[Sequence[Line]], now_ms: float
+) -> list[ReplayPlan]:
     """Plan the replay of n letters; `expected` and `stored` are what their records give, and what readers get of them, in this order."""
     known = {line.id: line for one in expected for line in (*one.lines, *one.dropped)}
     held = {_place_of(claim.record): _whole_entries(lines) for claim, lines in zip(claims, stored, strict=True)}
@@ -67,7 +69,7 @@ def plan_replay(claims: Sequence[Claim], expected: Sequence[Expected], stored: S
     ]
 
 
-def _planned(claim: Claim, expected: Expected, stored: Sequence[Line], held: _Held, disputed: AbstractSet[_Place]) -> ReplayPlan:
+def _planned(claim: ReplayClaim, expected: Expected, stored: Sequence[Line], held: _Held, disputed: AbstractSet[_Place]) -> ReplayPlan:
     letter, place = claim.letter, _place_of(claim.record)
     if place in disputed:
         return ReplayPlan(letter, refusal=OTHER_LINES)

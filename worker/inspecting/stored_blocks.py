@@ -20,7 +20,7 @@ from sinks.codec import BlockDamaged, decode_lines, masks_of
 from sinks.heads import Heads
 from sinks.line import Line
 from sinks.lines import all_lines, last_offset_of, take_lines
-from sinks.reading.union import Part, outer_blocks, unite
+from sinks.reading.union import UnionPart, outer_blocks, unite
 from sinks.row import template_id, template_keys
 from sinks.sink import BlockFilter, ColumnName, Sink, SinkBusy
 from worker.inspecting.busy_retry import BusyRetry
@@ -121,7 +121,7 @@ def _decode(columns: BlockColumns) -> Lines:
 
 
 def _stored_blocks(heads: Heads, decoded: dict[BlockId, Lines], masks: dict[BlockId, str], faults: dict[BlockId, str]) -> list[StoredBlock]:
-    held = dict(zip(decoded, unite([Part(one, lines) for one, lines in decoded.items()]), strict=True))
+    held = dict(zip(decoded, unite([UnionPart(one, lines) for one, lines in decoded.items()]), strict=True))
     blocks = []
     keys: dict[tuple[object, ...], BlockId] = {}
     for i, one in enumerate(heads.ids):

@@ -16,7 +16,7 @@ from sinks.block import BlockId, BlockPlace
 from sinks.line import Line
 from sinks.sink import Sink
 from worker.inspecting.busy_retry import BusyRetry
-from worker.inspecting.entry_writer import EntryKey, Origin, entry_of
+from worker.inspecting.entry_writer import EntryKey, EntryOrigin, entry_of
 from worker.inspecting.expected import Expected
 from worker.inspecting.repair import Repairer
 from worker.inspecting.stored_blocks import StoredBlock, StoredWindow, inner_blocks, read_window
@@ -96,7 +96,7 @@ class WindowRepairer:
         changed = bool(wrong or staying.written)
 
         written = [line for entry in sorted(staying.written) for line in staying.entries[entry].values()]
-        rejected = self.repairer.repair_lines(written, Origin(self.masks_of(place.topic), self.sink.date_ms())).rejected
+        rejected = self.repairer.repair_lines(written, EntryOrigin(self.masks_of(place.topic), self.sink.date_ms())).rejected
         spared = self._write_kept(place, offsets, wrong, staying)
         templates = [line for finding in findings for line in finding.templates]
         changed |= self.repairer.repair_templates(templates).templates > 0 if templates else False
@@ -125,7 +125,7 @@ class WindowRepairer:
             beyond = own | self._entries_beyond(place, [key for key in keys if key.offset not in offsets])
             kept = [line for key in keys for line in (staying.entries if key.offset in offsets else beyond).get(key, {}).values()]
             done.update(keys)
-            repaired = self.repairer.repair_lines(kept, Origin(block.masks or self.masks_of(place.topic), block.written_ms))
+            repaired = self.repairer.repair_lines(kept, EntryOrigin(block.masks or self.masks_of(place.topic), block.written_ms))
             rejected |= {entry_of(one.line) for one in repaired.rejected}
         return {block.id for block in wrong if rejected and any(entry_of(line) in rejected for line in block.lines)}
 

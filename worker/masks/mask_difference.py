@@ -12,7 +12,7 @@ import numpy as np
 from consumers.columns import Coded
 
 
-class Part(NamedTuple):
+class TemplatePart(NamedTuple):
     """A template on the side where there are several."""
 
     template: str
@@ -25,7 +25,7 @@ class Regrouping(NamedTuple):
 
     template: str
     lines: int
-    parts: tuple[Part, ...]
+    parts: tuple[TemplatePart, ...]
     """Most lines first."""
 
 
@@ -86,5 +86,5 @@ def _regroupings(pairs: Iterable[tuple[tuple[str, str], int]]) -> list[Regroupin
     return sorted(found, key=lambda group: (-group.lines, group.template))
 
 
-def _parts(others: Mapping[str, int]) -> tuple[Part, ...]:
-    return tuple(sorted((Part(text, lines) for text, lines in others.items()), key=lambda part: (-part.lines, part.template)))
+def _parts(others: Mapping[str, int]) -> tuple[TemplatePart, ...]:
+    return tuple(sorted((TemplatePart(text, lines) for text, lines in others.items()), key=lambda part: (-part.lines, part.template)))

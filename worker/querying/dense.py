@@ -14,7 +14,7 @@ import numpy as np
 from sinks.row import Vector
 from sinks.sink import Sink, TemplateHit
 from worker.querying.ranking import Index, RankedTemplate, Ranking, SearchBounds, ranked
-from worker.querying.template_groups import Group
+from worker.querying.template_groups import TemplateGroup
 
 MOST_TEMPLATES = 64
 """Tried in the order of the whole index, whatever the filters."""
@@ -163,7 +163,7 @@ def _without_lines(index: Index, hits: Sequence[TemplateHit]) -> list[RankedTemp
     return [RankedTemplate(hit.template, hit.score, [], groups[hit.template].family) for hit in hits if hit.template in groups]
 
 
-def _known_groups(index: Index, hits: Sequence[TemplateHit]) -> dict[str, Group]:
+def _known_groups(index: Index, hits: Sequence[TemplateHit]) -> dict[str, TemplateGroup]:
     """Return the groups of those templates that were met before or come with their text; reads nothing."""
     groups = index.templates.known_groups([hit.template for hit in hits])
     return groups | index.templates.groups_of({hit.template: hit.text for hit in hits if hit.text and hit.template not in groups})

@@ -14,7 +14,7 @@ from sinks.reading.counting import TemplateCounts
 from sinks.reading.line_filter import LineFilter
 from sinks.row import template_key
 from worker.querying.ranking import Index, OutOfTime, groups_of_lines
-from worker.querying.template_groups import Group, TemplateGroups
+from worker.querying.template_groups import TemplateGroup, TemplateGroups
 
 _TEXTS_AT_ONCE = 1_000
 
@@ -25,7 +25,7 @@ class FamilyCount(NamedTuple):
     Thread: any.
     """
 
-    group: Group
+    group: TemplateGroup
     templates: int
     lines: int
     """Lines, and chunks of long lines."""
@@ -137,7 +137,7 @@ def families_of(index: Index, templates: Sequence[str], deadline_passed: OutOfTi
     return FoundFamilies(numbers, is_known, {template_key(templates[place]): templates[place] for place in missing.tolist()})
 
 
-def _read_groups(index: Index, templates: Sequence[str], deadline_passed: OutOfTime) -> dict[str, Group]:
+def _read_groups(index: Index, templates: Sequence[str], deadline_passed: OutOfTime) -> dict[str, TemplateGroup]:
     """Return the groups of templates by what is stored of them."""
     groups = index.templates.groups_of(index.sink.templates.texts(templates))
     without_row = [template for template in templates if template not in groups]

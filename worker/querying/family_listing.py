@@ -13,7 +13,7 @@ from worker.querying.family_counts import FamilyCount, count_families
 from worker.querying.ranking import Index, OutOfTime, RankedTemplate, SearchBounds, by_family, groups_of_lines
 from worker.querying.scope import MOST_MEMBERS, Scope, scope_of
 from worker.querying.search import PER_TEMPLATE, PreparedQuery, rank
-from worker.querying.template_groups import Group
+from worker.querying.template_groups import TemplateGroup
 from worker.querying.template_index import Members
 
 
@@ -69,7 +69,7 @@ def families_document(listing: FamilyListing) -> TemplatesJson:
     return {"templates": [_shown(family) for family in listing.families], "complete": listing.complete}
 
 
-def shown_group(group: Group) -> GroupJson:
+def shown_group(group: TemplateGroup) -> GroupJson:
     """Return how a reply names a group."""
     return {"family": group.family} if group.name is None else {"family": group.family, "name": group.name}
 
@@ -84,7 +84,7 @@ def _members(
     return members if found.complete and len(members) <= MOST_MEMBERS else scope.templates
 
 
-def _at_least(group: Group, ranked: Sequence[RankedTemplate]) -> FamilyCount:
+def _at_least(group: TemplateGroup, ranked: Sequence[RankedTemplate]) -> FamilyCount:
     """Return the count of a family that counting did not reach: it has at least the lines that the search has seen."""
     lines: Collection[Line] = [line for template in ranked for line in template.lines]
     times = [line.time for line in lines]

@@ -11,7 +11,7 @@ from sinks.line import Line
 from sinks.reading.line_filter import LineFilter
 from sinks.reading.reader import BlockReader
 from sinks.sink import Sink
-from worker.querying.template_groups import Group
+from worker.querying.template_groups import TemplateGroup
 from worker.querying.template_index import TemplateIndex
 
 OutOfTime = Callable[[], bool]
@@ -103,7 +103,7 @@ def by_family(templates: Iterable[RankedTemplate]) -> dict[str, list[RankedTempl
     return families
 
 
-def groups_of_lines(index: Index, lines: Iterable[Line]) -> dict[str, Group]:
+def groups_of_lines(index: Index, lines: Iterable[Line]) -> dict[str, TemplateGroup]:
     """Return the groups of the lines' templates by their ids; lines have the texts, so nothing is read."""
     return index.templates.groups_of({line.template: line.template_text for line in lines})
 

@@ -23,7 +23,7 @@ _NAMED = b"name\x00"
 _ID_BYTES = 8
 
 
-class Group(NamedTuple):
+class TemplateGroup(NamedTuple):
     """What templates are shown and counted as.
 
     Thread: any.
@@ -42,7 +42,7 @@ class TemplateGroups:
     """
 
     def __init__(self, tables: Sequence[TemplateTable] = (), *, most: int = MOST_REMEMBERED) -> None:
-        self._named = [(table.pattern, Group(named_family(table.name), table.name)) for table in tables]
+        self._named = [(table.pattern, TemplateGroup(named_family(table.name), table.name)) for table in tables]
         self._most = most
         self._names = {int(group.family, 16): group.name for _, group in self._named}
         self._ids: NDArray[np.bytes_] = np.empty(0, "S16")
@@ -62,7 +62,7 @@ class TemplateGroups:
         """Whether no more templates are remembered; their groups are still computed."""
         return len(self._ids) >= self._most
 
-    def learn(self, texts: Mapping[str, str]) -> dict[str, Group]:
+    def learn(self, texts: Mapping[str, str]) -> dict[str, TemplateGroup]:
         """Return the group of each template, given its id and its text, and remember it."""
         found = self.find(texts)
         new = [template for template in texts if template not in found]
@@ -72,7 +72,7 @@ class TemplateGroups:
             found |= zip(new, groups, strict=True)
         return found
 
-    def find(self, templates: Iterable[str]) -> dict[str, Group]:
+    def find(self, templates: Iterable[str]) -> dict[str, TemplateGroup]:
         """Return the groups of those of some templates that are remembered."""
         wanted = list(templates)
         families, is_known = self.numbers(wanted)
@@ -98,9 +98,9 @@ class TemplateGroups:
         """Return the ids of remembered templates, given their keys."""
         return _as_ids(self._ids[self._places(keys)]) if len(keys) else []
 
-    def group_of(self, number: int) -> Group:
+    def group_of(self, number: int) -> TemplateGroup:
         """Return the group with this number."""
-        return Group(f"{number:016x}", self._names.get(number))
+        return TemplateGroup(f"{number:016x}", self._names.get(number))
 
     def members(self, families: Collection[str]) -> list[str]:
         """Return the remembered templates of some families, in the order of their ids."""
@@ -115,17 +115,17 @@ class TemplateGroups:
         """Return where templates are, if they are remembered."""
         return np.minimum(np.searchsorted(self._keys, keys.view(np.uint64)), len(self._keys) - 1)
 
-    def _grouped(self, texts: Sequence[str]) -> list[Group]:
+    def _grouped(self, texts: Sequence[str]) -> list[TemplateGroup]:
         """Return the groups of some texts; a pattern is tried on all of them at once."""
-        groups: dict[int, Group] = {}
+        groups: dict[int, TemplateGroup] = {}
         if self._named:
             column = string_column(texts)
             for pattern, group in self._named:
                 for place in find_matching(column, pattern):
                     groups.setdefault(place, group)
-        return [groups.get(place) or Group(family_of(text)) for place, text in enumerate(texts)]
+        return [groups.get(place) or TemplateGroup(family_of(text)) for place, text in enumerate(texts)]
 
-    def _remember(self, templates: Sequence[str], groups: Sequence[Group]) -> None:
+    def _remember(self, templates: Sequence[str], groups: Sequence[TemplateGroup]) -> None:
         room = max(self._most - len(self._ids), 0)
         if not room:
             return

@@ -14,7 +14,7 @@ import numpy as np
 from sinks.sink import TemplateHit, TemplateView
 from worker.querying.postings import Postings
 from worker.querying.query_words import Identifier, Words, terms_of
-from worker.querying.template_groups import MOST_REMEMBERED, Group, TemplateGroups
+from worker.querying.template_groups import MOST_REMEMBERED, TemplateGroup, TemplateGroups
 
 MOST_TEMPLATES = 100_000
 """Of more, the rest are not found by words that are ranked here."""
@@ -122,7 +122,7 @@ class TemplateIndex:
         self._is_behind = False  # whatever happens: the next question for families says so again
         self._is_behind = not self._read(MOST_REMEMBERED, lambda: True) and not self._groups.is_full
 
-    def known_groups(self, templates: Collection[str]) -> dict[str, Group]:
+    def known_groups(self, templates: Collection[str]) -> dict[str, TemplateGroup]:
         """Return the groups of those of some templates that were met before; reads nothing."""
         return self._groups.find(templates)
 
@@ -131,7 +131,7 @@ class TemplateIndex:
         """What is remembered of templates' groups."""
         return self._groups
 
-    def groups_of(self, texts: Mapping[str, str]) -> dict[str, Group]:
+    def groups_of(self, texts: Mapping[str, str]) -> dict[str, TemplateGroup]:
         """Return the group of each template, given its id and its text; reads nothing."""
         return self._groups.learn(texts)
 

@@ -15,7 +15,7 @@ from worker.querying.form import Answer, Form, Sources
 from worker.querying.ranking import Index, OutOfTime, RankedTemplate, SearchBounds
 from worker.querying.scope import scope_of
 from worker.querying.search import PER_TEMPLATE, PreparedQuery, rank
-from worker.querying.template_groups import Group
+from worker.querying.template_groups import TemplateGroup
 
 
 class TemplateCount(NamedTuple):
@@ -38,7 +38,7 @@ class TemplateSummary(NamedTuple):
     """Masked: what all of its lines have in common."""
     example: Line | None
     """Its newest line under the filters; None when it was removed meanwhile."""
-    group: Group | None
+    group: TemplateGroup | None
     """None when the deadline passed before its text was read."""
     score: float | None
     """How well it fits the text that was asked for, as the query's mode has it."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from worker.asking.documents import Page, PageText
 from worker.watching.exposition import Exposition
-from worker.watching.health import Health, Verdict
+from worker.watching.health import Health, HealthVerdict
 
 _JSON = "application/json"
 
@@ -20,7 +20,7 @@ def pages_of(health: Health, exposition: Exposition) -> Mapping[str, Page]:
     return {"/healthz": _page_of(health.alive), "/readyz": _page_of(health.ready), "/metrics": metrics}
 
 
-def _page_of(verdict_now: Callable[[], Verdict]) -> Page:
+def _page_of(verdict_now: Callable[[], HealthVerdict]) -> Page:
     """Return a page with all checks, good if all pass."""
 
     def page(_accept: str) -> PageText:

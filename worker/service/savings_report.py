@@ -8,7 +8,7 @@ from worker.runtime.logs import inform
 EVERY_S = 60.0
 
 
-class Report:
+class SavingsReport:
     """A topic is logged only when its numbers have changed.
 
     Thread: main.

@@ -38,7 +38,7 @@ from worker.service.doctor_document import doctor_document
 from worker.service.pages import pages_of
 from worker.service.pipeline import Pipeline, StageGroup
 from worker.service.samples import samples
-from worker.service.savings_report import Report
+from worker.service.savings_report import SavingsReport
 from worker.service.shutdown import close, drain
 from worker.service.status import Status
 from worker.service.status_document import status_document, worker_name
@@ -135,7 +135,7 @@ class Service:
                     stage.start()
                 self.opened.set()
                 redis = dict if self.redis is None else self.redis.tally.facts
-                report = Report(self.pipeline.flights.savings, redis, now_s=time.monotonic())
+                report = SavingsReport(self.pipeline.flights.savings, redis, now_s=time.monotonic())
                 self._watch(report)
                 drained = drain(self, self._until_s())
                 report.say()
@@ -232,7 +232,7 @@ class Service:
             self.pipeline.take_request(request)
         return is_open
 
-    def _watch(self, report: Report) -> None:
+    def _watch(self, report: SavingsReport) -> None:
         watchdog = Watchdog(lambda: self.pipeline.guarded_engine.busy_since_s, watchdog_s=self.settings.engine.watchdog_s)
         while not self._stop.wait(_WATCH_S):
             report.tick(time.monotonic())

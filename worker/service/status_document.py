@@ -27,7 +27,7 @@ from worker.service.samples import RunningService
 from worker.service.status import wall_ms
 from worker.settings.masks_version import masks_version
 from worker.watching.condition_watch import ConditionState, summary_of, text_for
-from worker.watching.health import Verdict
+from worker.watching.health import HealthVerdict
 from worker.watching.looks import bucket_counts, quantile
 
 _SHORT_S: Final = 20.0
@@ -84,7 +84,7 @@ def status_document(service: RunningService) -> Callable[[Mapping[str, str]], St
     return document
 
 
-def _verdict(verdict: Verdict) -> VerdictJson:
+def _verdict(verdict: HealthVerdict) -> VerdictJson:
     return {"status": verdict.status, "checks": dict(verdict.checks)}
 
 

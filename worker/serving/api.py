@@ -43,7 +43,7 @@ from worker.serving.request_places import Places
 from worker.serving.responses import BUSY_RETRY_S, OUTAGE_RETRY_S, HttpError, as_json, json_object, status_of
 from worker.serving.sign_in import SignIn, cookie_of, set_cookie
 from worker.serving.streams import Asking, StreamRules, with_values
-from worker.serving.tailing import Tail
+from worker.serving.tailing import TailStream
 from worker.serving.worker_view import WorkerView
 
 _JSON = "application/json"
@@ -168,7 +168,7 @@ class _Api:
             first = await unless_gone(request.receive, self._queries.reply_to(with_values(query), "tail"))
             if first.code != "answered":
                 return _as_reply(first)
-            tail = Tail(Asking(self._queries, "tail"), query, self._rules.streams)
+            tail = TailStream(Asking(self._queries, "tail"), query, self._rules.streams)
             return _Stream(tail.events(first), {"Content-Type": "text/event-stream", "X-Accel-Buffering": "no"}, places.pop_all())
 
     async def _enter(self, places: AsyncExitStack, streams: Places) -> None:

@@ -27,7 +27,7 @@ class BadArgument(Exception):
     """An argument cannot be used; the message names it and says what to give."""
 
 
-class Window(NamedTuple):
+class WindowArguments(NamedTuple):
     """A span of time in milliseconds since 1970; None: open. The end is exclusive."""
 
     since_ms: int | None
@@ -57,7 +57,7 @@ class Windowed(Sized):
     since: Moment | None = Field(default=None, description=f"Only lines from then on. {_TIME} `all`: from the first line on.")
     until: Moment | None = Field(default=None, description=f"Only lines before then. {_TIME} Default: now.")
 
-    def window(self, now_ms: int) -> Window:
+    def window(self, now_ms: int) -> WindowArguments:
         """Return the span of time. Raises BadArgument."""
         return window_of(self.since, self.until, now_ms)
 
@@ -137,7 +137,7 @@ class CompareArguments(Filtered):
     expand: bool = Field(default=False, description="Compare templates one by one, not as families.")
     k: int = Field(default=10, ge=1, le=1_000, description="How many of each change.")
 
-    def windows(self, now_ms: int) -> tuple[Window, Window]:
+    def windows(self, now_ms: int) -> tuple[WindowArguments, WindowArguments]:
         """Return the window that is asked about and the one that it is compared with; both have two ends. Raises BadArgument."""
         now = window_of(self.since, self.until, now_ms)
         until_ms = now_ms if now.until_ms is None else now.until_ms
@@ -148,7 +148,7 @@ class CompareArguments(Filtered):
         before_since = before_until - length if self.before_since is None else _moment_ms("before_since", self.before_since, now_ms)
         _check_order("before_since", "before_until", before_since, before_until)
         _check_order("since", "until", now.since_ms, until_ms)
-        return Window(now.since_ms, until_ms), Window(before_since, before_until)
+        return WindowArguments(now.since_ms, until_ms), WindowArguments(before_since, before_until)
 
 
 class AroundArguments(Sized):
@@ -180,7 +180,7 @@ class LookupArguments(Sized):
         return _moment_ms("new_since", self.new_since, now_ms)
 
 
-def window_of(since: str | None, until: str | None, now_ms: int) -> Window:
+def window_of(since: str | None, until: str | None, now_ms: int) -> WindowArguments:
     """Read both ends of a span of time. Raises BadArgument."""
     try:
         begin_ms = None if since is None else since_ms(since, now_ms)
@@ -189,7 +189,7 @@ def window_of(since: str | None, until: str | None, now_ms: int) -> Window:
     until_ms = None if until is None else _moment_ms("until", until, now_ms)
     if begin_ms is not None and until_ms is not None:
         _check_order("since", "until", begin_ms, until_ms)
-    return Window(begin_ms, until_ms)
+    return WindowArguments(begin_ms, until_ms)
 
 
 def _moment_ms(name: str, text: str, now_ms: int) -> int:

@@ -16,7 +16,7 @@ _RECONNECT_MS = 2_000
 _NO_ID = frozenset("\r\n\0")
 
 
-class Tail:
+class TailStream:
     """One tail for one client.
 
     Thread: the event loop.

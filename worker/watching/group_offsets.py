@@ -106,7 +106,7 @@ class InsideEvent(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class OffsetMove:
     """What a reset changes in one partition."""
 
     position: GroupPosition
@@ -156,24 +156,24 @@ def check_inactive(group: str, found: GroupState) -> None:
         raise GroupActive(f"group {group} is active: {members}; stop its workers first (one that was killed leaves after a while)")
 
 
-def plan_moves(kafka: KafkaPositions, positions: Sequence[GroupPosition], target: Target) -> list[Move]:
+def plan_moves(kafka: KafkaPositions, positions: Sequence[GroupPosition], target: Target) -> list[OffsetMove]:
     """Return what a reset would change in each partition. Raises BrokerAway; KafkaRefused for an offset that is not held."""
     if target.kind == "time":
         found = kafka.offsets_at([position.partition for position in positions], target.number)
         at = (found[position.partition] for position in positions)
         return [
-            Move(position=position, after=position.end_offset if offset is None else offset)
+            OffsetMove(position=position, after=position.end_offset if offset is None else offset)
             for position, offset in zip(positions, at, strict=True)
         ]
-    return [Move(position=position, after=_after(position, target)) for position in positions]
+    return [OffsetMove(position=position, after=_after(position, target)) for position in positions]
 
 
-def inner_offsets(moves: Sequence[Move]) -> dict[Partition, int]:
+def inner_offsets(moves: Sequence[OffsetMove]) -> dict[Partition, int]:
     """Return the new offsets that may lie inside a stored event: those with records before and behind them in Kafka."""
     return {move.position.partition: move.after for move in moves if move.position.first_offset < move.after < move.position.end_offset}
 
 
-def to_event_starts(moves: Sequence[Move], starts: Mapping[Partition, int]) -> list[Move]:
+def to_event_starts(moves: Sequence[OffsetMove], starts: Mapping[Partition, int]) -> list[OffsetMove]:
     """Return the moves, those in `starts` to the first record there is of the stored event inside which they end: it begins there."""
     return [
         move

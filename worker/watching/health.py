@@ -34,7 +34,7 @@ class RunningStage(Protocol):
         """Return whether its thread runs."""
 
 
-class Verdict(NamedTuple):
+class HealthVerdict(NamedTuple):
     """The content of a page."""
 
     status: str
@@ -81,11 +81,11 @@ class Health:
         """What the worker does now."""
         return self._phase()
 
-    def alive(self) -> Verdict:
+    def alive(self) -> HealthVerdict:
         """Return whether the poll loops and the stages run; always alive while the worker starts or stops."""
         phase = self._phase()
         if phase != "running":
-            return Verdict("alive", {"worker": phase})
+            return HealthVerdict("alive", {"worker": phase})
         now_s = self._clock()
         checks = {}
         for name, poller in self._pollers.items():
@@ -93,9 +93,9 @@ class Health:
             checks[f"poller-{name}"] = "ok" if gap_s <= self._most_gap_s else f"has not polled for {gap_s:.0f} s"
         for stage in self._stages:
             checks.setdefault(stage.name, "ok" if stage.is_alive() else "has ended")
-        return Verdict("alive" if set(checks.values()) == {"ok"} else "dead", checks)
+        return HealthVerdict("alive" if set(checks.values()) == {"ok"} else "dead", checks)
 
-    def ready(self) -> Verdict:
+    def ready(self) -> HealthVerdict:
         """Return whether lines are indexed and queries answered now, and if not, what is missing."""
         checks = {probe.name: probe.error_line() or "ok" for probe in self._probes}
         phase = self._phase()
@@ -106,4 +106,4 @@ class Health:
         if phase == "stopping":
             checks["worker"] = phase
         bad = {name for name, result in checks.items() if result != "ok"}
-        return Verdict("not_ready" if bad - set(DEGRADING) else "degraded" if bad else "ready", checks)
+        return HealthVerdict("not_ready" if bad - set(DEGRADING) else "degraded" if bad else "ready", checks)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from consumers.columns import as_texts
-from consumers.decode.compressed import Codec, Damaged, TooLarge, decompress, find_codec
+from consumers.decode.compressed import Codec, Damaged, ValueTooLarge, decompress, find_codec
 from consumers.decode.decoder import Decoder
 from consumers.decode.rules import DecodeRules, Format
 
@@ -105,7 +105,7 @@ def test_any_bytes_after_a_magic_are_decompressed_or_refused(name: str, value: b
     value = WITH_MAGIC[name][1](b"")[:10] + value
     codec = find_codec(value, None)
     assert codec is not None
-    with suppress(Damaged, TooLarge):
+    with suppress(Damaged, ValueTooLarge):
         assert len(decompress(value, codec, max_bytes=LIMIT_BYTES)) <= LIMIT_BYTES
 
 
@@ -114,7 +114,7 @@ def test_no_more_than_the_limit_is_decompressed(name: str) -> None:
     codec, encode = EVERY[name]
     text = b"a line of text " * 10
     assert decompress(encode(text), codec, max_bytes=len(text)) == text
-    with pytest.raises(TooLarge):
+    with pytest.raises(ValueTooLarge):
         decompress(encode(text), codec, max_bytes=len(text) - 1)
 
 
@@ -139,7 +139,7 @@ def test_a_bomb_is_refused_within_a_buffer_of_memory(name: str) -> None:
     before_bytes = pa.total_allocated_bytes()
     tracemalloc.start()
     try:
-        with pytest.raises(TooLarge):
+        with pytest.raises(ValueTooLarge):
             decompress(value, codec, max_bytes=LIMIT_BYTES)
         assert tracemalloc.get_traced_memory()[1] < 100_000
     finally:

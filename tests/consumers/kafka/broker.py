@@ -5,7 +5,7 @@ from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 from consumers.kafka.executor import Executor
-from consumers.kafka.kafka_client import Client
+from consumers.kafka.kafka_client import KafkaClient
 from consumers.kafka.resume_point import ExpiredPolicy, PartitionState, Position
 from consumers.kafka.source_settings import KafkaSourceSettings
 from consumers.record import Partition
@@ -47,7 +47,7 @@ class Broker:
         self.moved_to: list[Position | None] = []
         self.said: list[str] = []
         settings = KafkaSourceSettings(topic_epoch=topic_epoch, on_expired_offset=expired)
-        client = Client(self._topic_ids, self._states, self._positions, lambda _partition: -1, self._told("move"), self._told("check"))
+        client = KafkaClient(self._topic_ids, self._states, self._positions, lambda _partition: -1, self._told("move"), self._told("check"))
         self.executor = Executor(settings, client, say=self.said.append)
         self.executor.subscribe(self)
         self.executor.intake.begin([LOGS_0, LOGS_1], 0.0)

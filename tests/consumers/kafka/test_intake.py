@@ -2,7 +2,7 @@
 
 import pytest
 
-from consumers.kafka.actions import Action, Move, Say
+from consumers.kafka.actions import Action, MovePosition, Say
 from consumers.kafka.epochs import TopicEpochs
 from consumers.kafka.intake import Intake
 from consumers.kafka.message_runs import runs_of
@@ -77,7 +77,7 @@ def test_partitions_that_wait_for_the_groups_position_in_vain_are_assigned_again
     take(intake, Message(LOGS_1, 7))
     lost = Message(Partition("", -1), None, error="NOT_COORDINATOR", reason=NO_POSITION)
     assert take(intake, lost) == [Say(f"kafka: {NO_POSITION}; waiting")]
-    assert intake.fetch_again(1.0) == [Move(LOGS_0, None)]
+    assert intake.fetch_again(1.0) == [MovePosition(LOGS_0, None)]
     assert take(intake, Message(LOGS_0, 3)) == []
     assert intake.moved(LOGS_0, is_done=True) == []
     assert intake.fetch_again(1.0) == []

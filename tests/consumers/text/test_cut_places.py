@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from consumers.columns import as_texts
-from consumers.text.cut_places import Stretch
+from consumers.text.cut_places import CutStretch
 
 PATTERNS = (r"[^\n]*\n|[^\n]+", r"(?s).*?[.!?;](?:\s+|$)|.+", r"\S+\s*|\s+")
 texts = st.text(st.sampled_from("ab.!?;: \n\r\t\x0b\x0c\x1c\x1f\x85\xa0\u2003\u2028\u3000é語\U0001f701"), min_size=2, max_size=30)
 
 
-def cut(stretch: Stretch, begin: int, end: int, level: int) -> tuple[list[str], int]:
+def cut(stretch: CutStretch, begin: int, end: int, level: int) -> tuple[list[str], int]:
     begins, level = stretch.cut(begin, end, level)
     return [stretch.text[one:after] for one, after in pairwise([begin, *begins.tolist(), end])], level
 
@@ -28,23 +28,23 @@ def test_a_text_is_cut_as_if_nothing_stood_beside_it(before: str, text: str, aft
     parts, found = next((parts, found) for found, parts in enumerate(wanted) if found > min(level, 2) and len(parts) > 1)
     if any(len(parts) > 1 for parts in wanted[: min(level, 2) + 1]):
         return
-    assert cut(Stretch(before + text + after), len(before), len(before) + len(text), level) == (parts, found)
+    assert cut(CutStretch(before + text + after), len(before), len(before) + len(text), level) == (parts, found)
 
 
 def test_white_space_is_what_a_regular_expression_takes_for_it() -> None:
     characters = [chr(point) for point in range(sys.maxunicode + 1) if not 0xD800 <= point < 0xE000]
-    begins = [cut(Stretch(f"a{character}b"), 0, 3, 1)[1] for character in characters if re.fullmatch(r"\s", character)]
+    begins = [cut(CutStretch(f"a{character}b"), 0, 3, 1)[1] for character in characters if re.fullmatch(r"\s", character)]
     assert begins == [2] * 29
-    joined = Stretch("".join(f"a{character}b" for character in characters if not re.fullmatch(r"\s", character)))
+    joined = CutStretch("".join(f"a{character}b" for character in characters if not re.fullmatch(r"\s", character)))
     assert len(joined.cut(0, len(joined.text), 1)[0]) == 1, "halves, as there are no words"
 
 
 def test_parts_are_columns_whatever_the_bytes_of_their_characters() -> None:
-    stretch = Stretch("aé\u0800\U0001f701b")
+    stretch = CutStretch("aé\u0800\U0001f701b")
     assert stretch.byte_at.tolist() == [0, 1, 3, 6, 10, 11]
     assert as_texts(stretch.column(np.array([0, 2, 2, 4, 5]))) == ["aé", "", "\u0800\U0001f701", "b"]
 
 
 def test_a_single_character_is_not_cut() -> None:
     with pytest.raises(ValueError, match="single character"):
-        Stretch("a語b").cut(1, 2, 2)
+        CutStretch("a語b").cut(1, 2, 2)

@@ -10,7 +10,7 @@ from sinks.block import Block, BlockId, BlockPlace
 from sinks.heads import Heads, head_row, join_heads
 from sinks.line import Line
 from sinks.lines import all_lines, cut_of, lines_of, take_lines
-from sinks.reading.union import Part, clusters, outer_blocks, sharing_blocks, unite
+from sinks.reading.union import UnionPart, clusters, outer_blocks, sharing_blocks, unite
 from tests.world import block, line, run
 
 PLACE = BlockPlace("logs", "0a0b0c0d", 0)
@@ -24,8 +24,8 @@ def heads(*blocks: Block) -> Heads:
     return join_heads([head_row(one) for one in blocks])
 
 
-def part(lines: Sequence[Line], run_number: int, first: int = 0) -> Part:
-    return Part(BlockId(BlockPlace(*lines[0][:3]), run(run_number), first, first), lines_of(lines))
+def part(lines: Sequence[Line], run_number: int, first: int = 0) -> UnionPart:
+    return UnionPart(BlockId(BlockPlace(*lines[0][:3]), run(run_number), first, first), lines_of(lines))
 
 
 def chunks(offset: int, *texts: str) -> list[Line]:
@@ -33,7 +33,7 @@ def chunks(offset: int, *texts: str) -> list[Line]:
     return [line(offset, chunk=chunk, chunks=len(texts), text=text, cut=cut) for chunk, text in enumerate(texts)]
 
 
-def held(*parts: Part) -> list[list[Line]]:
+def held(*parts: UnionPart) -> list[list[Line]]:
     """Return the lines that hold, block by block."""
     masks = unite(parts)
     return [all_lines(one.id.place, take_lines(one.lines, np.flatnonzero(mask))) for one, mask in zip(parts, masks, strict=True)]

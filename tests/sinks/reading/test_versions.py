@@ -9,7 +9,7 @@ import pytest
 from sinks.block import BlockId, BlockPlace, Lines
 from sinks.line import Line
 from sinks.lines import all_lines, hollowed, lines_of, take_lines
-from sinks.reading.union import Part, unite
+from sinks.reading.union import UnionPart, unite
 from tests import world
 from tests.world import run
 
@@ -30,9 +30,9 @@ def event(offset: int, records: int, *, leaders: tuple[int, int] = (3, 3)) -> Li
     return line(offset, records=records, text="event", leaders=leaders)
 
 
-def part(lines: Sequence[Line] | Lines, run_number: int) -> Part:
+def part(lines: Sequence[Line] | Lines, run_number: int) -> UnionPart:
     columns = lines if isinstance(lines, Lines) else lines_of(lines)
-    return Part(BlockId(PLACE, run(run_number), 0, 0), columns)
+    return UnionPart(BlockId(PLACE, run(run_number), 0, 0), columns)
 
 
 def hollow(offset: int, *, records: int = 1) -> Lines:
@@ -178,5 +178,5 @@ def test_a_hollow_entry_makes_its_record_whole() -> None:
 @pytest.mark.parametrize("partition", [0, 1])
 def test_records_of_another_partition_have_nothing_to_do_with_it(partition: int) -> None:
     one, other = line(5, text="one"), line(5, text="other", partition=partition)
-    parts = [part([one], 1), Part(BlockId(PLACE._replace(partition=partition), run(2), 0, 0), lines_of([other]))]
+    parts = [part([one], 1), UnionPart(BlockId(PLACE._replace(partition=partition), run(2), 0, 0), lines_of([other]))]
     assert [mask.tolist() for mask in unite(parts)] == [[partition == 1], [True]]

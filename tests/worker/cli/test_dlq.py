@@ -16,7 +16,7 @@ from consumers.record import Record
 from consumers.rejection import RejectedPiece, Rejection
 from producers.dead_letters import DeadLetter, envelope
 from producers.envelope import mark_headers
-from producers.file_lines import TooLarge
+from producers.file_lines import LineTooLarge
 from sinks.line import Line
 from sinks.milvus.lite import LocalMilvus
 from sinks.milvus.milvus_settings import MilvusSettings
@@ -52,7 +52,7 @@ def before_now(*, minutes: int) -> str:
 
 def letters() -> list[tuple[int, int, DeadLetter]]:
     """Return partition, age in hours and letter, in order: offsets 0 to 2 of partition 0, then 0 and 1 of partition 1."""
-    cut = TooLarge(file="big.log", number=3, size_bytes=2_000_000, sha256="00", head=b"head of it")
+    cut = LineTooLarge(file="big.log", number=3, size_bytes=2_000_000, sha256="00", head=b"head of it")
     forged = (("\x1b]0;title\x07", NASTY), ("vectail.reason", b"forged"), ("none", None))
     refused, poison = refused_by_sink(SinkRejected("no")), Rejection("embed", "rejected", "poison")
     not_utf8, nasty = (Rejection("decode", "undecodable", f"undecodable: {why}") for why in ("not valid UTF-8", "\x1b[31mred"))

@@ -17,7 +17,7 @@ from tests.worker.cli.conftest import NewScreen, RunHere
 from tests.worker.cli.console import EndedVerb, in_one_line
 from worker.cli.doctor_screen import show_report
 from worker.connections import index_space
-from worker.inspecting.doctor import Finding, Report
+from worker.inspecting.doctor import DoctorFinding, DoctorReport
 from worker.inspecting.doctor_looks import NAMES
 from worker.settings.settings import load_settings
 
@@ -102,8 +102,8 @@ def test_a_person_reads_what_was_found_and_below_it_what_to_do(config: Path, red
 
 def test_what_was_found_is_shown_as_one_line_whatever_it_holds(new_screen: NewScreen) -> None:
     screen, written = new_screen(60)
-    hostile = Finding("kafka", "topics", "problem", "a [red]name[/red]\x1b[2J with\na line end " + "x" * 80, "rename it")
-    show_report(screen, Report([hostile, Finding("redis", "redis", "ok", "it answers")], 1.25, 0))
+    hostile = DoctorFinding("kafka", "topics", "problem", "a [red]name[/red]\x1b[2J with\na line end " + "x" * 80, "rename it")
+    show_report(screen, DoctorReport([hostile, DoctorFinding("redis", "redis", "ok", "it answers")], 1.25, 0))
     assert written.getvalue().splitlines() == [
         "kafka",
         f"  problem  topics                a [red]name[/red]\\x1b[2J with\\na line end {'x' * 80}",
@@ -116,5 +116,5 @@ def test_what_was_found_is_shown_as_one_line_whatever_it_holds(new_screen: NewSc
 
 def test_when_all_is_well_it_says_so(new_screen: NewScreen) -> None:
     screen, written = new_screen(60)
-    show_report(screen, Report([Finding("redis", "redis", "ok", "it answers")], 0.5, 0), with_ok=False)
+    show_report(screen, DoctorReport([DoctorFinding("redis", "redis", "ok", "it answers")], 0.5, 0), with_ok=False)
     assert written.getvalue() == "All is well: 1 check in 0.5 s.\n"

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from producers.file_lines import FileUnreadable, TooLarge, read_files
-from worker.estimate.line_sampling import STRETCH_LINES, Line, LineStretch, Sample
+from producers.file_lines import FileUnreadable, LineTooLarge, read_files
+from worker.estimate.line_sampling import STRETCH_LINES, Line, LineSample, LineStretch
 
 
-def sampled(*files: Path, lines: int, most_bytes: int = 1_000_000) -> tuple[Sample, list[LineStretch]]:
-    sample = Sample([str(file) for file in files], sample_lines=lines, max_record_bytes=most_bytes)
+def sampled(*files: Path, lines: int, most_bytes: int = 1_000_000) -> tuple[LineSample, list[LineStretch]]:
+    sample = LineSample([str(file) for file in files], sample_lines=lines, max_record_bytes=most_bytes)
     return sample, [stretch for stretches in sample.lists() for stretch in stretches]
 
 
@@ -155,7 +155,7 @@ LINE = st.one_of(st.binary(max_size=12), st.binary(min_size=1020, max_size=1030)
 def test_lines_are_those_that_feed_would_send(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], end: bytes) -> None:
     file = tmp_path_factory.mktemp("lines") / "log"
     file.write_bytes(end.join(lines))
-    expected = [None if isinstance(line, TooLarge) else line for line in read_files([str(file)], max_record_bytes=1024)]
+    expected = [None if isinstance(line, LineTooLarge) else line for line in read_files([str(file)], max_record_bytes=1024)]
 
     _, stretches = sampled(file, lines=1_000, most_bytes=1024)
 

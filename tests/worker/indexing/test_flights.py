@@ -12,7 +12,7 @@ from sinks.row import template_id
 from tests.consumers.records import record, rejection
 from tests.worker.indexing.line_batches import LOGS, LineBatches, numbers_of
 from tests.worker.letters import Letters
-from worker.embedding.cache.vector_levels import Source
+from worker.embedding.cache.vector_levels import VectorSource
 from worker.indexing.flights import Completed, Flights, Joined
 from worker.indexing.line_batch import LineBatch, NewTemplate
 from worker.indexing.parked import Parked
@@ -31,7 +31,7 @@ def flights() -> Flights:
     return Flights()
 
 
-def landing(template: str, *, tokens: int = 5, source: Source = "engine") -> Completed:
+def landing(template: str, *, tokens: int = 5, source: VectorSource = "engine") -> Completed:
     return Completed(template_id(template), tokens, source)
 
 

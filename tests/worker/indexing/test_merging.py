@@ -19,8 +19,8 @@ from worker.indexing.merging import (
     NEIGHBOURS,
     QUIET_S,
     MergeRules,
-    Source,
-    Tail,
+    MergeSource,
+    RunTail,
     blocks_missing,
     merge_lines,
     merge_rules,
@@ -32,15 +32,15 @@ PLACE = BlockPlace("logs", "e1", 0)
 RULES = MergeRules(most_pieces=1024, window_ms=DAY_MS)
 
 
-def source(first: int, pieces: int, *, last: int | None = None, written_ms: int = 0) -> Source:
-    return Source(BlockId(PLACE, "r", first, first if last is None else last), pieces, written_ms)
+def source(first: int, pieces: int, *, last: int | None = None, written_ms: int = 0) -> MergeSource:
+    return MergeSource(BlockId(PLACE, "r", first, first if last is None else last), pieces, written_ms)
 
 
-def of_sizes(*sizes: int) -> list[Source]:
+def of_sizes(*sizes: int) -> list[MergeSource]:
     return [source(number, size) for number, size in enumerate(sizes)]
 
 
-def sizes_of(plans: Sequence[Sequence[Source]]) -> list[list[int]]:
+def sizes_of(plans: Sequence[Sequence[MergeSource]]) -> list[list[int]]:
     return [[one.pieces for one in plan] for plan in plans]
 
 
@@ -55,7 +55,7 @@ def columns_of(made: Block) -> Lines:
 
 def merge_blocks(blocks: Sequence[Block], bounds: BlockBounds) -> tuple[Block, Lines] | None:
     """Return the merged block of blocks, and its lines."""
-    sources = [Source(one.id, int(one.head.pieces.sum()), one.head.written_ms) for one in blocks]
+    sources = [MergeSource(one.id, int(one.head.pieces.sum()), one.head.written_ms) for one in blocks]
     return merge_lines(sources, [columns_of(one) for one in blocks], MASKS, bounds)
 
 
@@ -131,7 +131,7 @@ SOURCES = st.lists(
 
 @given(SOURCES, st.booleans())
 def test_every_plan_is_of_consecutive_numbers_and_fits_and_shares_no_block(drawn: list[tuple[int, int, int, int]], is_quiet: bool) -> None:  # noqa: FBT001
-    sources: list[Source] = []
+    sources: list[MergeSource] = []
     number = 0
     for skipped, pieces, written_ms, width in drawn:
         number += int(skipped == 3)
@@ -151,7 +151,7 @@ def test_every_plan_is_of_consecutive_numbers_and_fits_and_shares_no_block(drawn
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=400))
 def test_few_small_blocks_stand_and_no_line_is_written_often(sizes: list[int]) -> None:
     """As the writer goes: after each new block whatever can be merged is merged."""
-    standing: list[Source] = []
+    standing: list[MergeSource] = []
     written = 0
     for number, size in enumerate(sizes):
         standing.append(source(number, size))
@@ -189,14 +189,14 @@ def test_what_does_not_fit_into_one_block_is_no_merged_block() -> None:
     assert merge_blocks([one_line(number) for number in range(5)], DEFAULT_BOUNDS._replace(lines=4)) is None
 
 
-def filled(count: int, added_s: float = 0.0) -> Tail:
-    tail = Tail()
+def filled(count: int, added_s: float = 0.0) -> RunTail:
+    tail = RunTail()
     for number in range(count):
         add(tail, one_line(number), added_s)
     return tail
 
 
-def add(tail: Tail, made: Block, added_s: float) -> None:
+def add(tail: RunTail, made: Block, added_s: float) -> None:
     tail.add(made, columns_of(made), added_s)
 
 
@@ -220,7 +220,7 @@ def test_a_tail_of_which_nothing_could_be_merged_is_looked_at_when_enough_has_co
 
 
 def test_a_tail_is_looked_at_when_a_missing_block_comes_late() -> None:
-    tail = Tail()
+    tail = RunTail()
     for number in (0, 1, 2, 3, 5, 6, 7):
         add(tail, one_line(number), 0.0)
     assert tail.plan(RULES, 1.0) == []
@@ -274,7 +274,7 @@ def test_a_tail_goes_on_with_the_merged_block_in_place_of_its_sources() -> None:
 def test_a_tail_that_was_renewed_ignores_a_merge_of_the_old_one() -> None:
     merged = merge_blocks([one_line(0), one_line(1)], DEFAULT_BOUNDS)
     assert merged is not None
-    tail = Tail()
+    tail = RunTail()
     tail.replace([one_line(0).id, one_line(1).id], *merged)
     assert len(tail) == 0
 

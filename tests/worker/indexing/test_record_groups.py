@@ -13,7 +13,7 @@ from consumers.decode.entries import Decoded, Entries
 from consumers.ledger import Ledger
 from consumers.record import Partition, records_of
 from tests.consumers.records import new_ledger, record, rejection
-from worker.indexing.record_groups import Group, groups_of, parts_of
+from worker.indexing.record_groups import RecordGroup, groups_of, parts_of
 
 LOGS_0, LOGS_1, OTHER = Partition("logs", 0), Partition("logs", 1), Partition("other", 0)
 
@@ -38,7 +38,7 @@ class Admitted:
         return receipt
 
 
-def offsets(groups: Sequence[Group]) -> list[list[int]]:
+def offsets(groups: Sequence[RecordGroup]) -> list[list[int]]:
     return [group.offset.tolist() for group in groups]
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from consumers.assignment import PartitionLedger
 from consumers.ledger import Ledger
 from consumers.record import Partition, Record, records_of
-from sinks.block import BlockPlace, Coded, Lines
+from sinks.block import BlockPlace, CodedColumn, Lines
 from sinks.build import BlockBounds, build
 from sinks.line import Line
 from sinks.lines import lines_of
@@ -42,7 +42,7 @@ def columns(offsets: range, **values: object) -> Lines:
 
 def part_of(lines: Lines, rows: slice) -> Lines:
     """Return some lines of a batch as views on its memory, as prepare hands them on."""
-    return Lines._make(column._replace(codes=column.codes[rows]) if isinstance(column, Coded) else column[rows] for column in lines)
+    return Lines._make(column._replace(codes=column.codes[rows]) if isinstance(column, CodedColumn) else column[rows] for column in lines)
 
 
 def arrivals(first: int, size: int) -> NDArray[np.int64]:

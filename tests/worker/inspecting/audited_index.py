@@ -29,7 +29,7 @@ from worker.indexing.dead_letter_reasons import letter_of
 from worker.indexing.topic_readers import new_topic_readers
 from worker.inspecting.busy_retry import BusyRetry
 from worker.inspecting.dead_letter_index import Excused, RecordKey, key_of
-from worker.inspecting.entry_writer import EntryWriter, Origin
+from worker.inspecting.entry_writer import EntryOrigin, EntryWriter
 from worker.inspecting.expected import Expected, ExpectedLines
 from worker.inspecting.repair import Repairer
 from worker.inspecting.stored_blocks import StoredWindow, read_window
@@ -215,8 +215,8 @@ class AuditedIndex:
     def wall_ms(self) -> int:
         return WALL_MS + round(self.now_s * 1000)
 
-    def origin(self) -> Origin:
-        return Origin(MASKS, self.wall_ms())
+    def origin(self) -> EntryOrigin:
+        return EntryOrigin(MASKS, self.wall_ms())
 
     def _window_repairer(self) -> WindowRepairer:
         return WindowRepairer(

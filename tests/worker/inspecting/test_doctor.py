@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from worker.asking.refusals import BadQuery
-from worker.inspecting.doctor import Examiner, Finding, Look, Verdict, examine, ok, problem, warning
+from worker.inspecting.doctor import DoctorFinding, DoctorLook, Examiner, Verdict, examine, ok, problem, warning
 from worker.inspecting.doctor_looks import NAMES
 from worker.runtime.logs import REDACTED, redact_secrets
 
 PAGE = Path(__file__).parents[3] / "docs/doctor.md"
 WAIT_S = 30.0
 
-FINE = Finding("redis", "redis", "ok", "it answers")
-POOR = Finding("redis", "eviction", "warning", "no maxmemory", "set it")
-REDIS = Look("redis", NAMES["redis"], lambda: {"eviction": warning("no maxmemory", "set it"), "redis": ok("it answers")}, WAIT_S)
-VERSIONS = Look("versions", NAMES["versions"], lambda: {"python": ok("3.11")}, WAIT_S)
+FINE = DoctorFinding("redis", "redis", "ok", "it answers")
+POOR = DoctorFinding("redis", "eviction", "warning", "no maxmemory", "set it")
+REDIS = DoctorLook("redis", NAMES["redis"], lambda: {"eviction": warning("no maxmemory", "set it"), "redis": ok("it answers")}, WAIT_S)
+VERSIONS = DoctorLook("versions", NAMES["versions"], lambda: {"python": ok("3.11")}, WAIT_S)
 
 
 def test_checks_come_in_the_order_of_the_list_whoever_ends_first() -> None:
@@ -34,7 +34,7 @@ def test_a_group_that_fails_says_so_under_the_name_of_its_first_check_and_hides_
     def fails() -> dict[str, Verdict]:
         raise LookupError("no such\nkey")
 
-    report = examine([Look("milvus", NAMES["milvus"], fails, WAIT_S), REDIS])
+    report = examine([DoctorLook("milvus", NAMES["milvus"], fails, WAIT_S), REDIS])
     failed, *others = sorted(report.checks, key=lambda one: one.group)
     assert (failed.group, failed.name, failed.state) == ("milvus", "index", "problem")
     assert "LookupError: no such key" in failed.found
@@ -48,7 +48,7 @@ def test_no_finding_holds_a_secret_of_the_settings_whoever_says_it() -> None:
         raise LookupError("no http://me:s3cret-of-the-doctor@host")
 
     named = problem("http://me:s3cret-of-the-doctor@host is away", "is s3cret-of-the-doctor right?")
-    report = examine([Look("milvus", ["index"], lambda: {"index": named}, WAIT_S), Look("redis", ["redis"], fails, WAIT_S)])
+    report = examine([DoctorLook("milvus", ["index"], lambda: {"index": named}, WAIT_S), DoctorLook("redis", ["redis"], fails, WAIT_S)])
     assert "s3cret" not in str(report)
     assert [one.found.count(REDACTED) for one in report.checks] == [1, 1]
 
@@ -61,7 +61,7 @@ def test_a_group_that_hangs_costs_its_time_limit_and_hides_no_other() -> None:
         return {"kafka": ok("too late")}
 
     try:
-        report = examine([Look("kafka", NAMES["kafka"], hangs, 0.05), REDIS])
+        report = examine([DoctorLook("kafka", NAMES["kafka"], hangs, 0.05), REDIS])
     finally:
         released.set()
     assert [(one.group, one.name, one.state) for one in report.checks] == [

@@ -13,7 +13,7 @@ from tests.services.kafka import KafkaServer
 from tests.services.ports import free_port
 from tests.worker.inspecting.judged import judge, says
 from worker.inspecting.doctor import State
-from worker.inspecting.doctor_broker import BrokerFacts, GroupFacts, GroupLag, Member
+from worker.inspecting.doctor_broker import BrokerFacts, BrokerMember, CommittedLag, GroupFacts
 from worker.inspecting.doctor_clock import KafkaClock
 from worker.inspecting.doctor_kafka import KAFKA_CHECKS, KafkaFacts, look_at_kafka
 from worker.settings.settings import Settings
@@ -27,15 +27,15 @@ HOUR_MS = 3_600_000
 OWN = {"vectail.queries": 4, "vectail.replies": 4, "vectail.dead-letters": 1}
 READ, WRITE = frozenset({"READ", "DESCRIBE"}), frozenset({"WRITE", "DESCRIBE"})
 RIGHTS = {"logs": READ, "vectail.queries": READ, "vectail.replies": WRITE, "vectail.dead-letters": WRITE}
-WORKER, STRANGER = Member("vectail", "10.0.0.1", frozenset({"logs"})), Member("logstash-0", "10.0.0.9", frozenset({"logs"}))
+WORKER, STRANGER = BrokerMember("vectail", "10.0.0.1", frozenset({"logs"})), BrokerMember("logstash-0", "10.0.0.9", frozenset({"logs"}))
 POSITION = GroupPosition(partition=Partition("logs", 0), committed=900, first_offset=0, end_offset=1_000, start="earliest")
 FAR = replace(POSITION, end_offset=10_000)
 PATTERNED = Settings(topic=(TopicTable(pattern="logs-.*"),))
 RENAMED = Settings(kafka=KafkaTable(librdkafka={"client.id": "logstash"}))
 
 
-def lag_of(position: GroupPosition = POSITION, *, age_ms: int = 1_000, rate: float = 10.0, newest_ms: int | None = None) -> GroupLag:
-    return GroupLag([position], {position.partition: NOW_MS - age_ms} if position.lag_records else {}, rate, newest_ms)
+def lag_of(position: GroupPosition = POSITION, *, age_ms: int = 1_000, rate: float = 10.0, newest_ms: int | None = None) -> CommittedLag:
+    return CommittedLag([position], {position.partition: NOW_MS - age_ms} if position.lag_records else {}, rate, newest_ms)
 
 
 FACTS = KafkaFacts(

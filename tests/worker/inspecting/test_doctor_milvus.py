@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sinks.milvus.fields import CollectionFound, FieldFound, Layout, blocks_layout, templates_layout
+from sinks.milvus.fields import CollectionFound, CollectionLayout, FieldFound, blocks_layout, templates_layout
 from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
 from sinks.milvus.milvus_sink import MilvusSink
 from tests.services.ports import free_port
@@ -41,7 +41,7 @@ _TYPES = {
 }
 
 
-def collection(layout: Layout, **properties: str) -> CollectionFound:
+def collection(layout: CollectionLayout, **properties: str) -> CollectionFound:
     kept = {"vectail.layout": "2", "vectail.space": SPACE.id, "vectail.group": "vectail"}
     return CollectionFound(
         {field.name: FieldFound(_TYPES[field.kind], field.limit, key=field.key, optional=False) for field in layout.fields},

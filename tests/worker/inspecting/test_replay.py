@@ -8,7 +8,7 @@ import pytest
 from consumers.decode.line_zones import DAY_MS
 from consumers.record import Header, Record
 from producers.dead_letters import DeadLetter
-from producers.file_lines import TooLarge
+from producers.file_lines import LineTooLarge
 from tests.worker.inspecting.audited_index import MALFORMED_PIECES, WALL_MS, AuditedIndex, lines_of, record
 from tests.worker.inspecting.replay_desk import Desk
 from worker.connections import letter_box_at_need
@@ -159,7 +159,7 @@ def test_several_letters_of_one_record_store_each_line_once_in_a_batch(desk: Des
 
 def test_letters_without_their_record_are_counted_and_left(desk: Desk, audited: AuditedIndex) -> None:
     desk.post_letter_of(record(1, "x" * 100_000), "undecodable: r", max_bytes=1_000)
-    desk.post(DeadLetter.too_large(TooLarge(file="a", number=1, size_bytes=9, sha256="", head=b"x"), topic="logs", time_ms=1))
+    desk.post(DeadLetter.too_large(LineTooLarge(file="a", number=1, size_bytes=9, sha256="", head=b"x"), topic="logs", time_ms=1))
     desk.post_letter_of(record(2, "disk full")._replace(key=b"k" * 2_000), "r", max_bytes=1_000)  # marked as cut, but its value is whole
     replayed = desk.work()
     assert replayed.unreplayable == {CUT: 1, NO_RECORD: 1}

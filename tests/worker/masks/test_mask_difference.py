@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from consumers.columns import coded_texts
-from worker.masks.mask_difference import MaskDifference, Part, Regrouping
+from worker.masks.mask_difference import MaskDifference, Regrouping, TemplatePart
 
 TEMPLATES = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("abxy")), min_size=1, max_size=40)
 
@@ -20,8 +20,8 @@ def difference_of(*parts: list[tuple[str, str]]) -> MaskDifference:
 
 def test_old_templates_with_one_new_one_are_merged_and_those_with_several_are_split() -> None:
     difference = difference_of([("user a", "user"), ("user a", "user"), ("user b", "user"), ("disk", "disk 1"), ("disk", "disk 2")])
-    assert difference.merged() == [Regrouping("user", 3, (Part("user a", 2), Part("user b", 1)))]
-    assert difference.split() == [Regrouping("disk", 2, (Part("disk 1", 1), Part("disk 2", 1)))]
+    assert difference.merged() == [Regrouping("user", 3, (TemplatePart("user a", 2), TemplatePart("user b", 1)))]
+    assert difference.split() == [Regrouping("disk", 2, (TemplatePart("disk 1", 1), TemplatePart("disk 2", 1)))]
     assert (difference.lines, difference.changed_lines, difference.old_templates, difference.new_templates) == (5, 5, 3, 3)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from consumers.text.families import family_of
 from sinks.row import template_id, template_keys
-from worker.querying.template_groups import Group, TemplateGroups, named_family
+from worker.querying.template_groups import TemplateGroup, TemplateGroups, named_family
 from worker.settings.template_tables import TemplateTable
 
 TEXTS = [
@@ -19,13 +19,13 @@ def by_id(texts: list[str]) -> dict[str, str]:
     return {template_id(text): text for text in texts}
 
 
-def by_hand(text: str) -> Group:
+def by_hand(text: str) -> TemplateGroup:
     """Return what a template is, one rule after the other."""
     if "file" in text:
-        return Group(named_family("files"), "files")
+        return TemplateGroup(named_family("files"), "files")
     if text.endswith("done"):
-        return Group(named_family("all that is done"), "all that is done")
-    return Group(family_of(text))
+        return TemplateGroup(named_family("all that is done"), "all that is done")
+    return TemplateGroup(family_of(text))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -34,7 +34,7 @@ def test_a_group_depends_on_nothing_but_the_text_and_the_names(seed: int) -> Non
     texts = draw.sample(TEXTS, len(TEXTS))
     wanted = {template_id(text): by_hand(text) for text in texts}
     readers = [TemplateGroups(NAMED) for _ in range(3)]
-    found: dict[str, Group] = {}
+    found: dict[str, TemplateGroup] = {}
     while texts:
         batch = [texts.pop() for _ in range(min(draw.randint(1, 5), len(texts)))]
         found |= draw.choice(readers).learn(by_id(batch))
@@ -61,7 +61,7 @@ def test_the_members_of_families_are_the_templates_that_were_met() -> None:
     assert groups.members([named_family("files")]) == []
     groups.learn(by_id(TEXTS))
     assert groups.members([named_family("files")]) == sorted(template_id(text) for text in TEXTS if "file" in text)
-    sockets = [template_id(text) for text in TEXTS if by_hand(text) == Group(family_of("close socket"))]
+    sockets = [template_id(text) for text in TEXTS if by_hand(text) == TemplateGroup(family_of("close socket"))]
     assert len(sockets) > 1
     assert groups.members([family_of("close socket"), "0" * 16]) == sorted(sockets)
     assert groups.members([]) == []

@@ -23,7 +23,7 @@ from worker.settings.tables import KafkaTable
 from worker.watching.group_offsets import (
     ConsumerGroup,
     GroupPosition,
-    Move,
+    OffsetMove,
     Target,
     check_inactive,
     consumer_group,
@@ -62,21 +62,21 @@ def test_a_group_that_never_committed_lags_by_what_it_would_read() -> None:
     ("committed", "after", "again", "skipped"), [(30, 20, 10, 0), (30, 45, 0, 15), (30, 30, 0, 0), (4, 12, 0, 2), (60, 45, 5, 0)]
 )
 def test_a_move_says_what_is_read_again_and_what_is_skipped(committed: int, after: int, again: int, skipped: int) -> None:
-    move = Move(position=position_at(committed), after=after)
+    move = OffsetMove(position=position_at(committed), after=after)
     assert (move.again_records, move.skipped_records) == (again, skipped)
 
 
 @pytest.mark.parametrize(("start", "after"), [(18, 18), (4, 10)])
 def test_a_move_inside_a_stored_event_goes_to_the_first_record_of_it_that_is_there(start: int, after: int) -> None:
     other = replace(position_at(30), partition=Partition("logs", 1))
-    moves = [Move(position=position_at(30), after=20), Move(position=other, after=20)]
+    moves = [OffsetMove(position=position_at(30), after=20), OffsetMove(position=other, after=20)]
     inside, untouched = to_event_starts(moves, {LOGS: start})
     assert (inside.after, inside.again_records, inside.inside_event) == (after, 30 - after, (20, start))
     assert untouched is moves[1]
 
 
 def test_only_an_offset_with_records_on_both_sides_may_be_inside_an_event() -> None:
-    moves = [Move(position=replace(position_at(30), partition=Partition("logs", at)), after=at) for at in (10, 11, 49, 50)]
+    moves = [OffsetMove(position=replace(position_at(30), partition=Partition("logs", at)), after=at) for at in (10, 11, 49, 50)]
     assert inner_offsets(moves) == {Partition("logs", 11): 11, Partition("logs", 49): 49}
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from worker.watching.health import Health, Phase, Verdict
+from worker.watching.health import Health, HealthVerdict, Phase
 from worker.watching.probe import Probe, ProbeFailed
 
 INTERVAL_S = 90.0
@@ -54,7 +54,7 @@ class Worker:
 
         return ask
 
-    def ready(self) -> Verdict:
+    def ready(self) -> HealthVerdict:
         for probe in self.probes:
             probe.check_once()
         return self.health.ready()
@@ -66,8 +66,8 @@ def worker() -> Worker:
 
 
 def test_a_worker_that_is_well_is_alive_and_ready(worker: Worker) -> None:
-    assert worker.ready() == Verdict("ready", dict.fromkeys(("kafka", "index", "redis", "engine", "assignment"), "ok"))
-    assert worker.health.alive() == Verdict("alive", dict.fromkeys(("poller-logs", "poller-queries", "prepare-1", "store-1"), "ok"))
+    assert worker.ready() == HealthVerdict("ready", dict.fromkeys(("kafka", "index", "redis", "engine", "assignment"), "ok"))
+    assert worker.health.alive() == HealthVerdict("alive", dict.fromkeys(("poller-logs", "poller-queries", "prepare-1", "store-1"), "ok"))
     assert worker.health.alive().is_good
 
 
@@ -94,7 +94,7 @@ def test_a_poll_loop_may_pause_for_a_third_of_its_interval_and_no_longer(worker:
 @pytest.mark.parametrize("phase", ["starting", "stopping"])
 def test_while_it_starts_or_stops_it_is_alive_and_not_ready(worker: Worker, phase: Phase) -> None:
     worker.phase, worker.store.lives, worker.logs.last_poll_s = phase, False, 0.0
-    assert worker.health.alive() == Verdict("alive", {"worker": phase})
+    assert worker.health.alive() == HealthVerdict("alive", {"worker": phase})
     assert worker.ready().status == "not_ready"
 
 

@@ -12,17 +12,17 @@ from worker.embedding.cache.cache_tally import CacheTally
 from worker.embedding.cache.vector_cache import VectorCache
 from worker.embedding.model.space import CacheKey
 
-Source = Literal["engine", "memory", "redis", "index"]
+VectorSource = Literal["engine", "memory", "redis", "index"]
 """Where the vector of a new template came from: computed, or found in a cache level or in the index."""
-SOURCES: tuple[Source, ...] = ("engine", "memory", "redis", "index")
-"""Every `Source`; the order in which tables and logs show them."""
+SOURCES: tuple[VectorSource, ...] = ("engine", "memory", "redis", "index")
+"""Every `VectorSource`; the order in which tables and logs show them."""
 
 
 class CachedVector(NamedTuple):
     """A vector and the level that had it."""
 
     vector: Vector
-    source: Source
+    source: VectorSource
 
 
 class Levels:
