@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.room_rules import knows_serving, large_rooms, names_twice
 from tests.source_rules import (
     MOST_FLOORS,
     MOST_LINES,
@@ -81,6 +82,9 @@ RULES: dict[str, Rule] = {
     "sink_makers": sink_makers,
     "filter_names": filter_names,
     "full_inits": full_inits,
+    "knows_serving": knows_serving,
+    "names_twice": names_twice,
+    "large_rooms": large_rooms,
 }
 
 CLEAN = {
@@ -118,6 +122,17 @@ PLANTED: list[tuple[str, dict[str, str], list[str]]] = [
         },
         ["worker.a imports worker.b imports worker.c imports worker.a"],
     ),
+    (
+        "knows_serving",
+        {"worker/inspecting/a.py": "from worker.serving import api\n"},
+        ["worker/inspecting/a.py imports worker.serving", "…api"],
+    ),
+    ("knows_serving", {"worker/embedding/cache/a.py": "def f():\n    import worker.cli.app\n"}, ["…/a.py imports worker.cli.app"]),
+    ("knows_serving", {"worker/serving/a.py": "import worker.cli.app\n"}, ["worker/serving/a.py imports worker.cli.app"]),
+    ("knows_serving", {"worker/cli/a.py": "import worker.serving.api\n"}, ["worker/cli/a.py imports worker.serving.api"]),
+    ("names_twice", {"sinks/record.py": ""}, ["record.py is in consumers/record.py, sinks/record.py"]),
+    ("names_twice", {"sinks/a.py": "class A: ...\n", "worker/b.py": "class A: ...\n"}, ["A is in sinks/a.py, worker/b.py"]),
+    ("large_rooms", {"worker/new/a.py": "pass\n" * 300, "worker/new/b.py": "pass\n" * 201}, ["worker/new has 501 lines, …"]),
     ("too_many_rooms", {f"worker/room{number}.py": "" for number in range(MOST_ROOMS)}, ["… rooms, … are allowed"]),
     (
         "too_many_floors",

@@ -25,7 +25,7 @@ _NO_ROOM: Final = '{"left_out":"everything: it does not fit into max_characters"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class McpAnswer:
+class ToolAnswer:
     """What a tool found."""
 
     log_data: Mapping[str, Any]
@@ -38,7 +38,7 @@ class McpAnswer:
     """False if a bound or a deadline cut the search short."""
 
 
-def bounded_json(answer: McpAnswer, most: int) -> str:
+def bounded_json(answer: ToolAnswer, most: int) -> str:
     """Return the answer as JSON of at most `most` characters.
 
     Long texts are cut first, then the longest lists lose their last entries; `left_out` counts both.

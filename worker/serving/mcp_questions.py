@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from worker.asking.moments import shown_time
 from worker.asking.places import RecordPlace
-from worker.serving.mcp_answer import McpAnswer
+from worker.serving.mcp_answer import ToolAnswer
 from worker.serving.mcp_arguments import (
     AroundArguments,
     BadArgument,
@@ -50,7 +50,7 @@ class LogIndex:
     """Milliseconds since 1970."""
 
 
-async def overview(index: LogIndex, arguments: OverviewArguments) -> McpAnswer:
+async def overview(index: LogIndex, arguments: OverviewArguments) -> ToolAnswer:
     """Tell which services, levels and topics there are, how much comes when, how far the index lags, and what is most frequent."""
     now_ms = index.now_ms()
     filters = arguments.filters(now_ms)
@@ -67,10 +67,10 @@ async def overview(index: LogIndex, arguments: OverviewArguments) -> McpAnswer:
     lines = sum(one["lines"] for one in volume["counts"])
     facts = {"window": _shown_window(arguments.window(now_ms)), "lines": lines, "bucket_s": volume.get("bucket_ms", 0) / 1000, "lag": lag}
     notes += [] if lines else [await _why_empty(index, arguments)]
-    return McpAnswer(log_data=log_data, facts=facts, notes=tuple(notes), complete=counted["complete"] and frequent["complete"])
+    return ToolAnswer(log_data=log_data, facts=facts, notes=tuple(notes), complete=counted["complete"] and frequent["complete"])
 
 
-async def search(index: LogIndex, arguments: SearchArguments) -> McpAnswer:
+async def search(index: LogIndex, arguments: SearchArguments) -> ToolAnswer:
     """Find the lines that fit a question best."""
     now_ms = index.now_ms()
     filters = arguments.filters(now_ms)
@@ -81,10 +81,10 @@ async def search(index: LogIndex, arguments: SearchArguments) -> McpAnswer:
     answer = await index.ask(query)
     notes = () if answer["hits"] else (await _why_empty(index, arguments),)
     facts = {"window": _shown_window(arguments.window(now_ms)), **({"mode": answer["mode"]} if "mode" in answer else {})}
-    return McpAnswer(log_data={"hits": [_line(one) for one in answer["hits"]]}, facts=facts, notes=notes, complete=answer["complete"])
+    return ToolAnswer(log_data={"hits": [_line(one) for one in answer["hits"]]}, facts=facts, notes=notes, complete=answer["complete"])
 
 
-async def templates(index: LogIndex, arguments: TemplatesArguments) -> McpAnswer:
+async def templates(index: LogIndex, arguments: TemplatesArguments) -> ToolAnswer:
     """List families of templates, or templates, most frequent first or nearest to a question first."""
     now_ms = index.now_ms()
     about = {} if arguments.query is None else {"text": arguments.query, "mode": "dense"}
@@ -93,10 +93,10 @@ async def templates(index: LogIndex, arguments: TemplatesArguments) -> McpAnswer
     notes = () if answer["templates"] else (await _why_empty(index, arguments),)
     found = [_template(one) for one in answer["templates"]]
     facts = {"window": _shown_window(arguments.window(now_ms))}
-    return McpAnswer(log_data={"templates": found}, facts=facts, notes=notes, complete=answer["complete"])
+    return ToolAnswer(log_data={"templates": found}, facts=facts, notes=notes, complete=answer["complete"])
 
 
-async def compare(index: LogIndex, arguments: CompareArguments) -> McpAnswer:
+async def compare(index: LogIndex, arguments: CompareArguments) -> ToolAnswer:
     """Tell what is new, gone, more or less frequent in a window than in another."""
     now, before = arguments.windows(index.now_ms())
     filters = {**arguments.filters(index.now_ms()), **now.filters()}
@@ -111,19 +111,19 @@ async def compare(index: LogIndex, arguments: CompareArguments) -> McpAnswer:
     totals = answer.get("totals", {})
     notes = () if any(totals.values()) else (await _why_empty(index, arguments),)
     facts = {"window": _shown_window(now), "compared_with": _shown_window(before), "totals": totals}
-    return McpAnswer(log_data=changes, facts=facts, notes=notes, complete=answer["complete"])
+    return ToolAnswer(log_data=changes, facts=facts, notes=notes, complete=answer["complete"])
 
 
-async def around(index: LogIndex, arguments: AroundArguments) -> McpAnswer:
+async def around(index: LogIndex, arguments: AroundArguments) -> ToolAnswer:
     """Show the lines before and after one, in their partition."""
     query = arguments.query()
     answer = await index.ask({"around": query})
     lines = [_line(one) | ({"here": True} if one["offset"] == query["offset"] else {}) for one in answer["hits"]]
     notes = () if lines else ("There is no line at this place: it may have expired, or the topic, partition or offset is another.",)
-    return McpAnswer(log_data={"lines": lines}, facts={"where": arguments.where.strip()}, notes=notes, complete=answer["complete"])
+    return ToolAnswer(log_data={"lines": lines}, facts={"where": arguments.where.strip()}, notes=notes, complete=answer["complete"])
 
 
-async def lookup(index: LogIndex, arguments: LookupArguments) -> McpAnswer:
+async def lookup(index: LogIndex, arguments: LookupArguments) -> ToolAnswer:
     """Tell what kind of line a pasted one is, how often that kind came, since when, and whether it is new."""
     new_since_ms = arguments.new_since_ms(index.now_ms())
     kinds = await index.templates_of(arguments.line, arguments.topic)
@@ -142,10 +142,10 @@ async def lookup(index: LogIndex, arguments: LookupArguments) -> McpAnswer:
         " masks it otherwise. `similar` has the nearest kinds; a score of 1 is the same kind."
     )
     log_data = {"masked": masked, "similar": [_template(one) for one in similar["templates"]]}
-    return McpAnswer(log_data=log_data, facts=facts, notes=(note,), complete=similar["complete"])
+    return ToolAnswer(log_data=log_data, facts=facts, notes=(note,), complete=similar["complete"])
 
 
-async def _known(index: LogIndex, found: Mapping[str, Any], by_id: Mapping[str, LineTemplate], facts: Mapping[str, Any]) -> McpAnswer:
+async def _known(index: LogIndex, found: Mapping[str, Any], by_id: Mapping[str, LineTemplate], facts: Mapping[str, Any]) -> ToolAnswer:
     """Return what is known of templates that are in the index, with the totals of their families and when their lines came."""
     families = list(dict.fromkeys(one["family"] for one in found["templates"]))
     whole = await index.ask({"as": "templates", "k": len(families), "filters": {"family": families}})
@@ -157,7 +157,7 @@ async def _known(index: LogIndex, found: Mapping[str, Any], by_id: Mapping[str, 
         "volume": [{"time": shown_time(one["time"]), "lines": one["lines"]} for one in volume["counts"]],
     }
     complete = found["complete"] and whole["complete"] and volume["complete"]
-    return McpAnswer(log_data=log_data, facts={**facts, "bucket_s": volume.get("bucket_ms", 0) / 1000}, complete=complete)
+    return ToolAnswer(log_data=log_data, facts={**facts, "bucket_s": volume.get("bucket_ms", 0) / 1000}, complete=complete)
 
 
 async def _lag(index: LogIndex) -> tuple[list[dict[str, Any]] | None, list[str]]:

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
-from worker.serving.mcp_answer import McpAnswer, bounded_json
+from worker.serving.mcp_answer import ToolAnswer, bounded_json
 from worker.serving.mcp_arguments import (
     AroundArguments,
     BadArgument,
@@ -41,7 +41,7 @@ class Tool(NamedTuple):
     title: str
     description: str
     arguments: type[Sized]
-    run: Callable[[LogIndex, Any], Awaitable[McpAnswer]]
+    run: Callable[[LogIndex, Any], Awaitable[ToolAnswer]]
 
 
 TOOLS: Final = {

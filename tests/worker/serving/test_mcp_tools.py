@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worker.serving.mcp_answer import NOTICE, McpAnswer, bounded_json
+from worker.serving.mcp_answer import NOTICE, ToolAnswer, bounded_json
 from worker.serving.mcp_lines import LineTemplate
 from worker.serving.mcp_questions import LogIndex, NotAnswered
 from worker.serving.mcp_tools import TOOLS, ToolFailed, call_tool
@@ -207,7 +207,7 @@ def test_no_answer_is_longer_than_asked_for_and_what_is_left_out_is_counted(name
 @given(texts=st.lists(st.text(max_size=400), max_size=30), most=st.integers(1_000, 5_000))
 @settings(deadline=None, max_examples=60)
 def test_any_text_is_answered_within_the_bound(texts: list[str], most: int) -> None:
-    written = bounded_json(McpAnswer(log_data={"hits": [{"text": text} for text in texts], "one": texts[0] if texts else ""}), most)
+    written = bounded_json(ToolAnswer(log_data={"hits": [{"text": text} for text in texts], "one": texts[0] if texts else ""}), most)
     assert len(written) <= most
     written.encode("utf-8", "strict")
     answer = json.loads(written)
@@ -215,7 +215,7 @@ def test_any_text_is_answered_within_the_bound(texts: list[str], most: int) -> N
 
 
 def test_the_bound_is_met_to_the_character_and_used() -> None:
-    answer = McpAnswer(
+    answer = ToolAnswer(
         log_data={"hits": [{"text": f"disk {n} is full"} for n in range(99)], "services": [{"service": "db"}]}, facts={"lines": 99}
     )
     whole = len(bounded_json(answer, 100_000))
