@@ -49,7 +49,7 @@ class Contents:
         self._failed: dict[int, Rejection] = {}
 
     def admits(self, place: int, events: int) -> bool:
-        """Whether a value may hold so many events; if not, it cannot be read."""
+        """Whether a value may hold this many events; if not, it cannot be read."""
         if events <= self._rules.max_entries:
             return True
         self.fail_value(place, too_many_entries(self._rules.max_entries, "events"))

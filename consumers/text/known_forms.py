@@ -66,13 +66,13 @@ class KnownForms:
         self._batches_left = 0
 
     def are_worth_trying(self, texts: int) -> bool:
-        """Return whether to mask so many texts by forms: not after many forms were new, but again after ever more batches."""
+        """Return whether to mask `texts` texts by forms: not after many forms were new, then again after more and more batches."""
         if texts >= _LEAST_TEXTS:
             self._batches_left -= 1
         return texts < _LEAST_TEXTS or self._batches_left < 0
 
     def count_new(self, new: int, texts: int) -> None:
-        """Note how many forms of so many texts were new. If many were, forms take more time than they save."""
+        """Note how many of the forms were new. If many were, forms cost more than they save."""
         if texts >= _LEAST_TEXTS:
             self._pause = min(max(2 * self._pause, 1), _MOST_BATCHES_WITHOUT) if new > _WASTED_SHARE * texts else 0
             self._batches_left = self._pause

@@ -190,7 +190,7 @@ class Splitter:
 
 
 def _slices(parts: Iterable[T], length: Callable[[T], int], least_characters: int) -> Iterator[list[T]]:
-    """Group parts into lists of at least so many characters; takes no part before it is asked for."""
+    """Group parts into lists of at least the given number of characters; takes no part before it is needed."""
     taken: list[T] = []
     characters = 0
     for part in parts:

@@ -32,7 +32,7 @@ def any_of(column: str, values: Iterable[str]) -> str | None:
 
 
 def any_of_each(column: str, values: Iterable[str], at_once: int) -> Iterator[str]:
-    """Yield expressions as `any_of` makes them, each of so many values at most."""
+    """Yield expressions as `any_of` makes them, each with a bounded number of values."""
     wanted = list(dict.fromkeys(values))
     for start in range(0, len(wanted), at_once):
         expression = any_of(column, wanted[start : start + at_once])

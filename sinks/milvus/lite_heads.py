@@ -25,7 +25,7 @@ _LEAST_DEAD = 1_000
 _NO_NUMBER = (1 << 63) - 1
 """Above every block's."""
 _SPARSE = 8
-"""Where a filter left one block in so many, their templates are picked out; else all are looked through."""
+"""Where a filter leaves fewer than one block in this many, their templates are picked out; otherwise all are scanned."""
 
 
 class IndexedBlock(NamedTuple):

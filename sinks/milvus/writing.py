@@ -43,7 +43,7 @@ Write = Callable[[CollectionLayout, Sequence[ColumnValues]], int]
 
 
 def block_batches(blocks: Sequence[Block], most_bytes: int) -> Iterator[list[Block]]:
-    """Yield the blocks in batches of about so many bytes, each id once.
+    """Yield the blocks in batches of about the given size in bytes, each id once.
 
     Raises SinkRejected before the first batch if a block has a value that its column cannot hold.
     """

@@ -50,7 +50,7 @@ class CountQuery(NamedTuple):
     bucketed_ms: tuple[int, int] | None = None
     """The first and the last millisecond that buckets are made for; what is outside counts in the nearest one. None: any."""
     top: int | None = None
-    """At most so many values (or pairs of values) of what is not time: those with the most lines."""
+    """Maximum number of groups, largest first; time buckets do not count."""
 
 
 class CountRow(NamedTuple):
@@ -156,7 +156,7 @@ class _Counting:
     """
 
     def __init__(self, snapshot: Snapshot, heads: Heads, query: CountQuery, asked_for: int) -> None:
-        """`asked_for`: so many of the blocks, the first ones, were listed by a filter; 0: all blocks there are were."""
+        """`asked_for`: how many of the blocks, from the first, were listed by a filter; 0 if all blocks are listed."""
         self._asked_for = asked_for
         self.tally = Tally()
         self._snapshot = snapshot

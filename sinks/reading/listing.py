@@ -17,7 +17,7 @@ from sinks.sink import BlockFilter, FoundBlocks
 PAGE_BLOCKS = 128
 _GROWTH = 4
 _TRIES_BY_TIME = 3
-"""After so many windows with few blocks, everything older is asked for at once."""
+"""After this many windows with few blocks, everything older is listed at once."""
 _FIRST_WIDTH_MS = 600_000
 _END_MS = 1 << 62
 

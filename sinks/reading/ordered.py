@@ -189,7 +189,7 @@ class _Window:
         self._left.reverse()
 
     def sweep(self, enough: int) -> None:
-        """Unpack blocks until there are so many lines that no other one can come before or between, or until the read is over."""
+        """Unpack blocks until no unread line can come before or between the lines found, or until the read is over."""
         at_once = _FIRST_BLOCKS
         while self._left:
             self._unpack([self._listed.ids[self._left.pop()] for _ in range(min(at_once, len(self._left)))])

@@ -24,7 +24,7 @@ _REFRESH_S = 0.25
 
 
 def index_lines(source: Sequence[str] | int, settings: Settings, background: BackgroundService, fed: FeedProgress, screen: Screen) -> None:
-    """Feed the lines of files, or so many synthetic ones, and wait until the last is committed; shows figures meanwhile.
+    """Feed the lines of files (or that number of synthetic ones), and wait until the last is committed; shows figures meanwhile.
 
     Raises CommandFailed, and KeyboardInterrupt as `BackgroundService.check` does.
     """

@@ -37,7 +37,7 @@ class PatientWrites:
     def __init__(
         self, *, say: Callable[[str], None], pause: Callable[[float], bool], clock: Callable[[], float], tally: StoreTally
     ) -> None:
-        """`pause` waits so many seconds; True when the service stops hard."""
+        """`pause(seconds)` waits; it returns True if the service is aborting."""
         self.retry = SinkRetry(say=say)
         self.clock = clock
         self.tally = tally

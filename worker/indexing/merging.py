@@ -145,7 +145,7 @@ class RunTail:
         self._next_number = 0
         """Above those of all blocks that came."""
         self._missing = NEIGHBOURS
-        """Before so many more blocks have come there is nothing to merge, unless it gets quiet."""
+        """Blocks still to come before there is anything to merge, unless it gets quiet."""
         self._quiet_at_s = math.inf
         """When the next of its stretches gets quiet, or earlier."""
 

@@ -113,7 +113,7 @@ class Resume:
     ) -> None:
         """`window_records` is the cap of the ledger.
 
-        `pause` waits so many seconds and returns True when the service stops hard.
+        `pause(seconds)` waits; it returns True if the service is aborting.
         """
         self._sink = sink
         self._reader = reader

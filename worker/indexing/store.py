@@ -43,7 +43,7 @@ MOST_FLUSH_S = 5.0
 _BLOCKS_PER_S = 400
 _STEP_LINES = 8_000
 _TURN_RUNS = 16
-"""Small blocks of so many runs, or `_STEP_LINES` lines, are built in one turn of computing: some tens of milliseconds."""
+"""Most runs whose small blocks are built in one turn of computing (or `_STEP_LINES` lines): some tens of milliseconds."""
 _FEW_RUNS = 16
 """Not more are written early: of a producer that sends to many partitions in bursts, each burst would be as many small blocks."""
 _WAKE_S = 0.1
@@ -73,9 +73,9 @@ class Store:
         computing: AbstractContextManager[object],
         fail_point: Callable[[str], None] = lambda _point: None,
     ) -> None:
-        """`masks_of`: version of the masks of a topic. `pause` waits so many seconds; True when the service stops hard.
+        """`masks_of`: version of the masks of a topic. `pause(seconds)` waits; it returns True if the service is aborting.
 
-        `most_refused`: so many lines, or templates, may be refused in a row: among those sent to the sink, in any batches. `computing` is
+        `most_refused`: lines, or templates, that the sink may refuse in a row, across batches. `computing` is
         held while blocks are built (`worker.runtime.fair_lock`). `date_ms`: the sink's.
         """
         self.tally = StoreTally()

@@ -28,7 +28,7 @@ BUSY_S = 5.0
 EARLIER_RUNS_S = 120.0
 """From the beginning of a run until the runs before it are merged."""
 LOOK_BACK_RECORDS = 1_000_000
-"""Blocks that end so many offsets below the first record of this assignment were merged by those who owned the partition before."""
+"""Blocks that end at least this many offsets below the assignment's first record were merged by the partition's previous owners."""
 TAIL_BYTES = 64 * 1024 * 1024
 """Of all small blocks that are kept for merging."""
 DELETIONS_KEPT = 100_000

@@ -68,7 +68,7 @@ def compare_windows(index: Index, sought: PreparedQuery, deadline_passed: OutOfT
 
 
 class _Pairs(NamedTuple):
-    """Of n kinds, how many lines there are in a window of so many milliseconds, and how many were in the one before."""
+    """Line counts of n templates, in this window and in the previous one; a window is given in milliseconds."""
 
     keys: list[str]
     now: NDArray[np.int64]

@@ -10,7 +10,7 @@ from worker.querying.ranking import Index, OutOfTime
 MOST_MEMBERS = 4_000
 """Templates of the families that one query names: each is part of what the sink is asked."""
 MOST_EXCLUDED = 12_000
-"""Templates that a query excludes without a loss: so many more may have to be read before the nearest of the others."""
+"""Most templates that a query may exclude without loss: as many more may have to be read to find the nearest of the others."""
 
 
 class Scope(NamedTuple):
@@ -43,7 +43,7 @@ def scope_of(index: Index, filters: Filters, deadline_passed: OutOfTime) -> Scop
 
 
 def _excluded(index: Index, columns: Mapping[str, Sequence[str]], deadline_passed: OutOfTime) -> tuple[frozenset[str], bool]:
-    """Return the templates that filters exclude, and whether those are all, and not so many that others are missed."""
+    """Return the templates that filters exclude, and whether they are complete and few enough that no other is missed."""
     unwanted = frozenset(columns["not_templates"])
     if not (families := frozenset(columns["not_families"])):
         return unwanted, True

@@ -55,7 +55,7 @@ from worker.settings.settings import Settings
 from worker.settings.tables import new_redactor
 
 _PREPARE_RECORDS = 8_000
-"""Whatever is paid once for a batch (patterns are compiled, a lock is taken) is paid for so many records."""
+"""Records that share the costs of a batch: compiling patterns, taking a lock."""
 _QUERIES = 1_000
 _QUERY_BYTES = 16 * 1024 * 1024
 _QUERIES_AT_ONCE = 64
