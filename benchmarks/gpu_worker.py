@@ -178,7 +178,7 @@ def measure(chosen: Namespace) -> Figures:
                 figures["vs_llm_embed"] = figures["distinct_lines_per_s"] / rate if isinstance(rate, float) else rate
             counts = () if chosen.cpu else QUICK_REPLICAS if chosen.quick else REPLICAS
             for count in counts if chosen.replicas is None else chosen.replicas:
-                arguments = [loaded.engine.name, _MEMORY_SHARE / count]
+                arguments = ["vllm" if loaded.engine.name == "vllm" else "llama", _MEMORY_SHARE / count]
                 figures["replicas"][str(count)] = lines_per_s("ready_ids:open_ready_ids", arguments, count, bench.distinct, scratch)
     except CommandFailed as error:
         raise Wrong(str(error)) from error

@@ -1,17 +1,13 @@
 """Groups of lines with how many they are, and the times of the first and of the last: summed up as columns, never line by line."""
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sinks.arrow import grouped
+from sinks.reading.group_names import GroupBy
 
-GroupBy = str
-"""`time`, `template`, `service`, `level`, `topic`, `FIELD` with the name of a kept field, or `FIELD_NAMES`."""
-FIELD: Final = "field:"
-FIELD_NAMES: Final = "field"
-"""By the names of the kept fields, and nothing else: a line counts once for each of its fields."""
 _MOST_ROWS = 200_000
 """So many wait to be summed up, and as many as there are groups."""
 _MOST_SORTED_ROWS = 10_000

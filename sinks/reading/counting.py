@@ -20,7 +20,8 @@ from sinks.block import BlockId, Column, Lines
 from sinks.field_pairs import field_names, field_values
 from sinks.heads import Heads
 from sinks.reading.copies import reach_of, with_events_beyond, with_other_runs
-from sinks.reading.count_tally import FIELD, FIELD_NAMES, GroupBy, Groups, Tally, top
+from sinks.reading.count_tally import Groups, Tally, top
+from sinks.reading.group_names import FIELD, FIELD_NAMES, GroupBy
 from sinks.reading.line_filter import LineFilter, block_filter, heads_fit, rows_of, wanted_rows, with_fields
 from sinks.reading.names import TemplateNames, template_ids
 from sinks.reading.snapshot import MOST_PLACES, PLACES, PLACES_AND_FIELDS, Snapshot

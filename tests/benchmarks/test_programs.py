@@ -207,7 +207,7 @@ NO_LOGS = "no NAME.log with its NAME.csv; give a folder of labelled logs (LogHub
     ("words", "reason"),
     [
         ("cache --quick", "redis-server is not installed, and --redis names none"),
-        ("cache --quick --redis http://h", "redis.url must begin with redis://"),
+        ("cache --quick --redis http://h", "redis.url is not redis://HOST:PORT/DB"),
         ("tokenize /dev/null", "no line"),
         ("retrieval --logs {folder}", NO_LOGS),
         ("questions.__main__ --default-only --logs {folder}", NO_LOGS),

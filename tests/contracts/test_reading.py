@@ -9,8 +9,8 @@ from sinks.arrow import as_texts
 from sinks.block import Column
 from sinks.line import Line
 from sinks.reading.arrivals import Watch
-from sinks.reading.count_tally import GroupBy
 from sinks.reading.counting import CountQuery
+from sinks.reading.group_names import GroupBy
 from sinks.reading.line_filter import LineFilter
 from sinks.reading.ordered import Reach
 from sinks.reading.reader import BlockReader

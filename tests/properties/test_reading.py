@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sinks.arrow import as_texts
 from sinks.block import Column
 from sinks.line import Line
-from sinks.reading.count_tally import GroupBy
 from sinks.reading.counting import CountQuery
+from sinks.reading.group_names import GroupBy
 from sinks.reading.line_filter import LineFilter
 from sinks.reading.reader import BlockReader
 from tests.sinks.reading import oracle

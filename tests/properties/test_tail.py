@@ -97,18 +97,24 @@ class World:
             writer.write()
         elif draw < 0.85:
             writer.merge()
-        elif draw < 0.95:  # another worker takes over, and reads again what is not committed; this one may not know it yet
-            unsent = [one.offset for _, lines in writer.held for one in lines]
-            self.writers.append(self.writer(writer.partition, max(min([writer.offset, *unsent]) - random.randint(0, 4), 0)))
+        elif draw < 0.95:  # another worker takes over, and reads again what the owner has not committed; that one may not know it yet
+            owner = self.owner(writer.partition)
+            unsent = [one.offset for _, lines in owner.held for one in lines]
+            self.writers.append(self.writer(owner.partition, max(min([owner.offset, *unsent]) - random.randint(0, 4), 0)))
             if random.random() < 0.7:
-                writer.send()
-                self.writers.remove(writer)
+                owner.send()
+                self.writers.remove(owner)
+
+    def owner(self, partition: int) -> Writer:
+        """Return the one that may commit: the others have lost the partition."""
+        *_, owner = [one for one in self.writers if one.partition == partition]
+        return owner
 
     def everything(self) -> set[tuple[int, int]]:
         for writer in self.writers:
             writer.send()
         for partition in range(2):  # what only those have read that lost the partition is read again
-            *_, owner = [one for one in self.writers if one.partition == partition]
+            owner = self.owner(partition)
             while owner.offset < self.ends[partition]:
                 owner.write()
             owner.send()

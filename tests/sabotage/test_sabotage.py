@@ -72,6 +72,7 @@ def copy(tmp_path: Path) -> Copy:
         (root / room / "__init__.py").touch()
     (root / "worker" / "double.py").write_text(_SOURCE)
     (root / "tests" / "test_double.py").write_text(_TEST)
+    (root / "tests" / "conftest.py").write_text('import hypothesis\n\nhypothesis.settings.register_profile("unshrunk")\n')
     for name in ("docker-compose.yml", "Makefile", "README.md", "requirements.lock"):
         (root / name).touch()
     (root / "pyproject.toml").write_text('[tool.pytest]\npythonpath = ["."]\naddopts = ["--import-mode=importlib"]\n')

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from sinks.reading.count_tally import FIELD
+from sinks.reading.group_names import FIELD
 from worker.asking.moments import MOST_MS
 
 LABEL_CHARACTERS = 256

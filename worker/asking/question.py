@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
 
-from sinks.reading.count_tally import FIELD, FIELD_NAMES
+from sinks.reading.group_names import FIELD, FIELD_NAMES
 from worker.asking.filters import LABEL_CHARACTERS, Filters, TimeMs
 from worker.asking.moments import MOST_MS
 from worker.asking.refusals import BadQuery

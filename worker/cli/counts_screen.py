@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from sinks.reading.count_tally import FIELD
+from sinks.reading.group_names import FIELD
 from worker.cli.screen import Screen, shown_text, shown_times
 from worker.cli.screen_tables import NONE, Column, StyledText
 from worker.runtime.logs import printable

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple, cast
 
 from consumers.decode.kafka_times import is_far
 from consumers.decode.line_zones import DAY_MS
-from sinks.reading.count_tally import FIELD, FIELD_NAMES
 from sinks.reading.counting import CountQuery, CountRow
+from sinks.reading.group_names import FIELD, FIELD_NAMES
 from sinks.reading.line_filter import LineFilter
 from sinks.reading.reader import BlockReader
 from worker.asking.answers import CountedAnswerJson, CountedJson, CountsJson, OneCountJson

@@ -9,7 +9,7 @@ import pytest
 from consumers.decode.line_zones import DAY_MS
 from consumers.text.families import family_of
 from sinks.line import Line
-from sinks.reading.count_tally import FIELD_NAMES
+from sinks.reading.group_names import FIELD_NAMES
 from tests.world import index_of, line, open_sink, template, unit
 from worker.asking.question import GROUPINGS, Query
 from worker.querying.counts import MOST_TEMPLATES, WIDTHS_MS, CountListing, counts_document, find_counts, width_ms
