@@ -153,9 +153,7 @@ def open_sink(
         sink.close()
 
 
-def _new_sink(
-    settings: Settings, space: VectorSpace, say: Callable[[str], None], *, strong: bool = False
-) -> Sink:  # fmt: skip
+def _new_sink(settings: Settings, space: VectorSpace, say: Callable[[str], None], *, strong: bool = False) -> Sink:
     table = settings.milvus.model_copy(update={"consistency": "Strong"}) if strong else settings.milvus
     return MilvusSink(table, space, consumer_group=settings.kafka.group, retention_s=settings.index.retention_s, say=say)
 
