@@ -67,17 +67,33 @@ def worst(left: Vectors, right: Vectors) -> float:
     return float((left * right).sum(axis=1).min())
 
 
-@pytest.mark.vllm
-@pytest.mark.usefixtures("transformers_installed")
-def test_both_engines_give_the_vectors_of_transformers(prepared_model: PreparedModel, new_engine: NewEngine) -> None:
-    """At lengths from one to the limit, in mixed batches and any order."""
+@pytest.fixture(scope="module")
+def texts(prepared_model: PreparedModel) -> list[TokenIds]:
+    """Texts of lengths from one to the limit, in any order."""
     lengths = [*range(1, 18), 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 160, 191, 192, 193, 224, 254, 255, LIMIT]
     random.Random(2).shuffle(lengths)
-    texts = texts_of(lengths, prepared_model.vocabulary_size)
-    right = transformers_vectors(prepared_model.hf, texts, pooling=prepared_model.pooling)
+    return texts_of(lengths, prepared_model.vocabulary_size)
+
+
+@pytest.fixture(scope="module")
+def right(prepared_model: PreparedModel, texts: list[TokenIds]) -> Vectors:
+    """Their vectors as Transformers computes them."""
+    return transformers_vectors(prepared_model.hf, texts, pooling=prepared_model.pooling)
+
+
+@pytest.mark.vllm
+@pytest.mark.usefixtures("transformers_installed")
+def test_vllm_gives_the_vectors_of_transformers_in_mixed_batches_and_any_order(
+    prepared_model: PreparedModel, new_engine: NewEngine, texts: list[TokenIds], right: Vectors
+) -> None:
     vllm = new_engine(prepared_model, number_format="float32")
     assert worst(embed_all(vllm, texts), right) >= 0.9999
     assert worst(embed_all(vllm, texts[::-1])[::-1], right) >= 0.9999
+
+
+@pytest.mark.vllm
+@pytest.mark.usefixtures("transformers_installed")
+def test_llama_cpp_gives_the_vectors_of_transformers(prepared_model: PreparedModel, texts: list[TokenIds], right: Vectors) -> None:
     llama = LlamaEngine(prepared_model, threads=2)
     assert worst(embed_all(llama, texts), right) >= 0.9999
     llama.close()
