@@ -45,7 +45,7 @@ vllm-matrix: $(READY) ## the tests of vLLM under every supported version, on the
 demo: $(READY) ## everything in one process on your own logs: make demo LOGS="app.log other.log" ARGS="--query 'disk full'"
 	@$(VENV)/bin/vectail demo $(ARGS) $(LOGS)
 
-quick: $(READY) ## the tests that need no server, model or process: more than half of all, in about 80 seconds on two cores
+quick: $(READY) ## the tests that need no server, model or process: more than half of all, in about three minutes on two cores
 	@$(VENV)/bin/python -m pytest -n 2 --dist worksteal --quick $(ARGS)
 
 test: $(READY) ## what must pass to land: all tests but the `long` ones, on real servers (Docker, or Java, Maven, redis-server, and root for Milvus; else skipped)

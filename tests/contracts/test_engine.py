@@ -28,7 +28,7 @@ def _llama(model: PreparedModel) -> Engine:
 
 
 def _truncating(model: PreparedModel) -> Engine:
-    return TruncatingEngine(LlamaEngine(model, threads=2), 64)
+    return TruncatingEngine(LlamaEngine(model, threads=1), 64)  # two would spin for each other on a busy machine
 
 
 def _vllm(model: PreparedModel) -> Engine:
