@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 from tests.sabotage.mutation import Mutation
 
 ROOT = Path(__file__).resolve().parents[2]
-_ROOMS = ("benchmarks", "consumers", "deploy", "producers", "sinks", "tests", "worker")
+_ROOMS = ("benchmarks", "consumers", "deploy", "docs", "producers", "sinks", "tests", "worker")
 _FILES = ("pyproject.toml", "docker-compose.yml", "Makefile", "README.md", "requirements.lock")
 _PASSED, _FAILED = 0, 1
 _MOST_S = 300.0

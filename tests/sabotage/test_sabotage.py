@@ -67,7 +67,7 @@ def test_a_place_that_is_not_there_once_is_an_error() -> None:
 def copy(tmp_path: Path) -> Copy:
     """A copy of a project with one function."""
     root = tmp_path / "root"
-    for room in ("benchmarks", "consumers", "deploy", "producers", "sinks", "tests", "worker"):
+    for room in ("benchmarks", "consumers", "deploy", "docs", "producers", "sinks", "tests", "worker"):
         (root / room).mkdir(parents=True)
         (root / room / "__init__.py").touch()
     (root / "worker" / "double.py").write_text(_SOURCE)
