@@ -27,6 +27,8 @@ _MOST_MISSING = 64
 _MOST_RUNS = 4
 """Of a partition at first; more once they are written."""
 _LATEST_RUNS = 2
+_MOST_FORGOTTEN = 16
+"""Of a partition: a worker that was overtaken as often has noticed."""
 _QUIET_S = 600.0
 
 
@@ -89,8 +91,8 @@ class Watch:
         self._sink = sink
         self._clock = clock
         self._runs: dict[BlockPlace, dict[str, _Run]] = {}
-        self._forgotten: dict[BlockPlace, str] = {}
-        """The latest run of each partition that was seen once, and is not watched any more."""
+        self._forgotten: dict[BlockPlace, dict[str, int]] = {}
+        """The last numbers of the latest runs of each partition that were seen once, and are not watched any more."""
         self._arrivals: deque[Arrival] = deque(maxlen=most)
         self._looked_s: float | None = None
         self.end = 0
@@ -122,11 +124,13 @@ class Watch:
         """Whether a block's lines were there at the first look, or have arrived.
 
         Not those of a run that was first written after a later one: its writer had lost the partition, and the later run has its lines.
+        Nor what the writer of a run added that is not watched any more: it never arrived, so a copy of it is new.
         """
         runs = self._runs.get(one.place, {})
         if one.run in runs:
             return runs[one.run].unseen(one) == 0
-        return one.run <= self._forgotten.get(one.place, "")
+        forgotten = self._forgotten.get(one.place, {})
+        return one.last <= forgotten[one.run] if one.run in forgotten else one.run <= max(forgotten, default="")
 
     def _begin(self, found: Iterable[BlockId], now_s: float) -> None:
         for one in found:
@@ -155,5 +159,7 @@ class Watch:
                     self._forget_run(place, run)
 
     def _forget_run(self, place: BlockPlace, run: str) -> None:
-        del self._runs[place][run]
-        self._forgotten[place] = max(run, self._forgotten.get(place, ""))
+        forgotten = self._forgotten.setdefault(place, {})
+        forgotten[run] = self._runs[place].pop(run).last
+        if len(forgotten) > _MOST_FORGOTTEN:
+            del forgotten[min(forgotten)]

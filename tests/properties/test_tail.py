@@ -99,8 +99,6 @@ class World:
             writer.merge()
         elif draw < 0.95:  # another worker takes over, and reads again what the owner has not committed; that one may not know it yet
             owner = self.owner(writer.partition)
-            for stale in [one for one in self.writers if one.partition == owner.partition and one is not owner]:
-                self.writers.remove(stale)  # what has lost a partition writes on for a while only
             unsent = [one.offset for _, lines in owner.held for one in lines]
             self.writers.append(self.writer(owner.partition, max(min([owner.offset, *unsent]) - random.randint(0, 4), 0)))
             if random.random() < 0.7:

@@ -103,6 +103,18 @@ def test_all_who_ask_within_half_a_second_share_a_look(watched: Watched) -> None
     assert watched.sink.calls.count("unseen_blocks") == 2
 
 
+def test_what_is_added_to_a_run_that_is_not_watched_any_more_was_not_seen(watched: Watched) -> None:
+    for number in range(10):
+        watched.write(0, of=number + 1)
+    watched.new()
+    watched.now_s += 700.0
+    watched.new()
+    watched.write(1, of=1)
+    assert watched.new() == []
+    assert watched.watch.has_seen(block([line(0)], run(1), 0).id)
+    assert not watched.watch.has_seen(block([line(1)], run(1), 1).id)
+
+
 def test_runs_that_are_not_written_any_more_are_forgotten(watched: Watched) -> None:
     for number in range(10):
         watched.write(0, of=number + 1)
