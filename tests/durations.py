@@ -3,9 +3,10 @@
     pytest --record .cache/durations.jsonl
 
 Elapsed time says how busy the machine was, so it is only listed. What counts is *processor* time, of the test's process and of its children
-that have ended: a test above `MOST_S` of it must be marked `long`. Fixtures that several tests share are counted by themselves, with their
-end, which is where a browser or a server that they started is counted. Under xdist the processes of the run send what they measured along
-with their reports.
+that have ended: a test above `MOST_S` of it must be marked `long`. A processor that is shared, or slow, takes longer for the same work, up
+to twice as long: so what a dear test took is compared with what a fixed piece of work takes right after it. Fixtures that several tests
+share are counted by themselves, with their end, which is where a browser or a server that they started is counted. Under xdist the
+processes of the run send what they measured along with their reports.
 """
 
 import json
@@ -14,6 +15,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 import pytest
@@ -25,6 +27,9 @@ from tests.ordering import without_group
 MOST_S = 30.0
 _DEAREST = 40
 _LEAST_END_S = 0.1
+_STEPS, _ALONE_S = 100_000, 0.0047
+"""A fixed piece of work, and what it takes on the processor that `MOST_S` was chosen on, when nothing else runs."""
+_TIMES = 9
 _TEST, _FIXTURE = "vectail.test", "vectail.fixture"
 
 
@@ -48,6 +53,16 @@ def _now() -> Took:
     """Return what this process and its children that have ended took so far."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return Took(time.perf_counter(), sum(one.ru_utime + one.ru_stime for one in used) + spent_s())
+
+
+def slowness() -> float:
+    """Return how many times as long as on the processor of `MOST_S` a fixed piece of work takes now; at least 1."""
+    took_s = []
+    for _ in range(_TIMES):
+        began_s = time.process_time()
+        sum(number * number % 7 for number in range(_STEPS))
+        took_s.append(time.process_time() - began_s)
+    return max(median(took_s) / _ALONE_S, 1.0)
 
 
 class Stopwatch:
@@ -97,7 +112,9 @@ class Stopwatch:
             now = _now()
             ended = self._ended or now
             took = ended.minus(self._started).minus(self._shared)
-            item.user_properties.append((_TEST, [*took, item.get_closest_marker("long") is not None]))
+            most_s = MOST_S if took.processor_s <= MOST_S else MOST_S * slowness()
+            is_too_dear = took.processor_s > most_s and item.get_closest_marker("long") is None
+            item.user_properties.append((_TEST, [*took, is_too_dear]))
             item.user_properties += [(_FIXTURE, [name, scope, *took]) for name, scope, took in self._fixtures]
             if (end := now.minus(ended)).processor_s > _LEAST_END_S:
                 item.user_properties.append((_FIXTURE, [f"end of what {item.path.name} shares", "module", *end]))
@@ -110,6 +127,7 @@ class Durations:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._tests: dict[str, tuple[Took, bool]] = {}
+        """What each took, and whether that is too much."""
         self._fixtures: dict[tuple[str, str], tuple[Took, int]] = defaultdict(lambda: (Took(), 0))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -118,8 +136,8 @@ class Durations:
             return
         for kind, value in report.user_properties:
             if kind == _TEST and isinstance(value, list):
-                elapsed_s, processor_s, is_long = value
-                self._tests[without_group(report.nodeid)] = Took(elapsed_s, processor_s), is_long
+                elapsed_s, processor_s, is_too_dear = value
+                self._tests[without_group(report.nodeid)] = Took(elapsed_s, processor_s), is_too_dear
             elif kind == _FIXTURE and isinstance(value, list):
                 name, scope, *took = value
                 before, times = self._fixtures[name, scope]
@@ -128,7 +146,7 @@ class Durations:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the file; a test that is too dear fails the run."""
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        lines = [{"test": name, **_shown(took), "long": is_long} for name, (took, is_long) in self._tests.items()]
+        lines = [{"test": name, **_shown(took)} for name, (took, _) in self._tests.items()]
         lines += [
             {"fixture": name, "scope": scope, **_shown(took), "times": times} for (name, scope), (took, times) in self._fixtures.items()
         ]
@@ -149,7 +167,7 @@ class Durations:
             terminalreporter.write_line(f"FAILED {name}: more than {MOST_S:.0f} s of the processor, and not marked `long`", red=True)
 
     def _too_dear(self) -> list[str]:
-        return [name for name, (took, is_long) in self._tests.items() if took.processor_s > MOST_S and not is_long]
+        return [name for name, (_, is_too_dear) in self._tests.items() if is_too_dear]
 
 
 def _shown(took: Took) -> dict[str, float]:

@@ -10,13 +10,14 @@ from typing import Any, cast
 
 import pytest
 
-from tests.durations import MOST_S, Durations
+from tests import durations
+from tests.durations import MOST_S, Durations, Stopwatch, Took
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def report(name: str, processor_s: float, *, is_long: bool = False, when: str = "teardown") -> pytest.TestReport:
-    measured = [("vectail.test", [2 * processor_s, processor_s, is_long]), ("vectail.fixture", ["kafka", "session", 3.0, 1.0])]
+def report(name: str, processor_s: float, *, is_too_dear: bool = False, when: str = "teardown") -> pytest.TestReport:
+    measured = [("vectail.test", [2 * processor_s, processor_s, is_too_dear]), ("vectail.fixture", ["kafka", "session", 3.0, 1.0])]
     place = ("file", 1, name)
     return pytest.TestReport(name, place, {}, "passed", None, cast("Any", when), user_properties=cast("Any", measured))
 
@@ -24,10 +25,10 @@ def report(name: str, processor_s: float, *, is_long: bool = False, when: str = 
 def ended(tmp_path: Path, *reports: pytest.TestReport) -> tuple[int, list[dict[str, Any]]]:
     """Return the exit status of a run with these reports, and what its file says."""
     file = tmp_path / "new" / "durations.jsonl"
-    durations, session = Durations(file), SimpleNamespace(exitstatus=pytest.ExitCode.OK)
+    plugin, session = Durations(file), SimpleNamespace(exitstatus=pytest.ExitCode.OK)
     for one in reports:
-        durations.pytest_runtest_logreport(one)
-    durations.pytest_sessionfinish(cast("pytest.Session", session))
+        plugin.pytest_runtest_logreport(one)
+    plugin.pytest_sessionfinish(cast("pytest.Session", session))
     return session.exitstatus, [json.loads(line) for line in file.read_text().splitlines()]
 
 
@@ -35,15 +36,42 @@ def test_each_test_has_a_line_and_a_fixture_the_sum_of_all_its_uses(tmp_path: Pa
     status, lines = ended(tmp_path, report("a", 1.5), report("b", 0.5), report("a", 99.0, when="call"))
     assert status == pytest.ExitCode.OK
     assert lines == [
-        {"test": "a", "elapsed_s": 3.0, "processor_s": 1.5, "long": False},
-        {"test": "b", "elapsed_s": 1.0, "processor_s": 0.5, "long": False},
+        {"test": "a", "elapsed_s": 3.0, "processor_s": 1.5},
+        {"test": "b", "elapsed_s": 1.0, "processor_s": 0.5},
         {"fixture": "kafka", "scope": "session", "elapsed_s": 6.0, "processor_s": 2.0, "times": 2},
     ]
 
 
-@pytest.mark.parametrize(("is_long", "status"), [(False, pytest.ExitCode.TESTS_FAILED), (True, pytest.ExitCode.OK)])
-def test_a_test_that_is_too_dear_fails_the_run_unless_it_is_marked(tmp_path: Path, status: int, *, is_long: bool) -> None:
-    assert ended(tmp_path, report("a", MOST_S + 1, is_long=is_long))[0] == status
+@pytest.mark.parametrize(("is_too_dear", "status"), [(True, pytest.ExitCode.TESTS_FAILED), (False, pytest.ExitCode.OK)])
+def test_a_test_that_is_too_dear_fails_the_run(tmp_path: Path, status: int, *, is_too_dear: bool) -> None:
+    assert ended(tmp_path, report("a", 9.0, is_too_dear=is_too_dear))[0] == status
+
+
+@pytest.mark.parametrize(
+    ("took_s", "slow", "marks", "is_too_dear"),
+    [
+        (MOST_S - 1, 1.0, (), False),
+        (MOST_S + 1, 1.0, (), True),
+        (MOST_S + 1, 1.0, ("long",), False),
+        (MOST_S + 1, 2.0, (), False),
+        (2 * MOST_S + 1, 2.0, (), True),
+    ],
+)
+def test_what_is_too_dear_depends_on_the_processor_and_a_mark(
+    monkeypatch: pytest.MonkeyPatch, took_s: float, slow: float, marks: tuple[str, ...], *, is_too_dear: bool
+) -> None:
+    monkeypatch.setattr(durations, "slowness", lambda: slow)
+    times = iter([Took(0.0, 0.0), Took(0.0, took_s)])
+    monkeypatch.setattr(durations, "_now", lambda: next(times))
+    item = SimpleNamespace(user_properties=[], get_closest_marker=lambda name: name if name in marks else None, path=Path("a.py"))
+    watch = Stopwatch()
+    hook = watch.pytest_runtest_makereport(cast("pytest.Item", item), cast("Any", SimpleNamespace(when="teardown")))
+    next(hook)
+    assert item.user_properties[0] == ("vectail.test", [0.0, took_s, is_too_dear])
+
+
+def test_a_busy_processor_is_slow_and_none_is_fast() -> None:
+    assert 1.0 <= durations.slowness() < 100.0
 
 
 CONFTEST = """

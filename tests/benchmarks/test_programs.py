@@ -16,6 +16,7 @@ from benchmarks.guard_measures import MEASURES
 from benchmarks.page import Plan, look_at
 from benchmarks.race import Missing
 from benchmarks.suite.goals import read_table, value_at
+from tests.heavy import need
 from tests.model_fixture import CACHE
 from tests.services.kafka import KafkaServer
 from tests.services.milvus import MilvusServer, connected
@@ -168,6 +169,8 @@ def milvus_uri(milvus: MilvusServer) -> Iterator[str]:
 def test_a_program_runs_to_its_end_and_prints_its_figures(
     run: Run, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if request.node.get_closest_marker("vllm"):
+        need("transformers")
     program = importlib.import_module(run.module)
     for name, size in run.sizes.items():
         monkeypatch.setattr(program, name, size)
