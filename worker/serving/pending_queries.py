@@ -16,7 +16,6 @@ from worker.asking.requests import QueryRequest, Requester, patience_s
 from worker.serving.responses import BUSY_RETRY_S, OUTAGE_RETRY_S, HttpError, retry_after
 from worker.serving.worker_view import TakeRequest
 
-"""Puts a request into the query lane, never blocks; False if it cannot be taken now."""
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 _Answer = TypeVar("_Answer")
 _LATE_S = 0.5

@@ -9,7 +9,7 @@ from typing import Final
 from worker.watching.conditions import GROUP, LAG, RECORDS, UP, WORK, Condition
 
 _HEAD: Final = """\
-# Alerts, written by `make docs` from worker/watching/conditions.py and rules.py.
+# Alerts, written by `make docs` from worker/watching/conditions.py.
 # A worker judges its own conditions and exports `vectail_condition`. A partition moves between workers, so what is about one must hold for
 # the time on any of them. Only that no worker answers is judged here.
 groups:"""
