@@ -10,7 +10,7 @@ import pytest
 import structlog
 
 import tests.compiled  # noqa: F401 - before the modules that load the libraries
-from tests.durations import Durations, Stopwatch
+from tests.durations import Durations, Pace, Stopwatch
 from tests.heavy import mark_vllm, transformers_installed, vllm_installed
 from tests.model_fixture import close_bindings_files, own, prepared_model, tokenizer
 from tests.ordering import keep_together, shuffle
@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if (file := config.getoption("--record")) is not None:
         config.pluginmanager.register(Stopwatch(), "stopwatch")
         if starts_run:
-            config.pluginmanager.register(Durations(file), "durations")
+            config.pluginmanager.register(Durations(file, Pace()), "durations")
     config.add_cleanup(close_bindings_files)
     if config.getoption("--servers") and starts_run:
         servers = ExitStack()

@@ -4,18 +4,19 @@
 
 Elapsed time says how busy the machine was, so it is only listed. What counts is *processor* time, of the test's process and of its children
 that have ended: a test above `MOST_S` of it must be marked `long`. A processor that is shared, or slow, takes longer for the same work, up
-to twice as long: so what a dear test took is compared with what a fixed piece of work takes right after it. Fixtures that several tests
-share are counted by themselves, with their end, which is where a browser or a server that they started is counted. Under xdist the
-processes of the run send what they measured along with their reports.
+to twice as long: so what a test took is compared with what a fixed piece of work takes meanwhile, about once a second. Fixtures that
+several tests share are counted by themselves, with their end, which is where a browser or a server that they started is counted. Under
+xdist the processes of the run send what they measured along with their reports.
 """
 
 import json
 import resource
+import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any, NamedTuple
 
 import pytest
@@ -29,7 +30,8 @@ _DEAREST = 40
 _LEAST_END_S = 0.1
 _STEPS, _ALONE_S = 100_000, 0.0047
 """A fixed piece of work, and what it takes on the processor that `MOST_S` was chosen on, when nothing else runs."""
-_TIMES = 9
+_TIMES = 3
+_PAUSE_S = 1.0
 _TEST, _FIXTURE = "vectail.test", "vectail.fixture"
 
 
@@ -55,20 +57,48 @@ def _now() -> Took:
     return Took(time.perf_counter(), sum(one.ru_utime + one.ru_stime for one in used) + spent_s())
 
 
+class Pace:
+    """How slow the processor was, and when: a fixed piece of work is done again and again.
+
+    Thread: its own; `stop` and `slowness` from any.
+    """
+
+    def __init__(self) -> None:
+        self._samples: list[tuple[float, float]] = []
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._measure, name="pace", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Measure no more."""
+        self._stopped.set()
+        self._thread.join()
+
+    def slowness(self, began_s: float, ended_s: float) -> float:
+        """Return how many times as long as on the processor of `MOST_S` work took from one second since 1970 to another; at least 1."""
+        during = [slow for at_s, slow in list(self._samples) if began_s <= at_s <= ended_s]
+        return max(fmean(during), 1.0) if during else 1.0
+
+    def _measure(self) -> None:
+        while not self._stopped.wait(_PAUSE_S):
+            self._samples.append((time.time(), slowness()))
+
+
 def slowness() -> float:
-    """Return how many times as long as on the processor of `MOST_S` a fixed piece of work takes now; at least 1."""
+    """Return how many times as long as on the processor of `MOST_S` a fixed piece of work takes this thread now."""
     took_s = []
     for _ in range(_TIMES):
-        began_s = time.process_time()
+        began_s = time.thread_time()
         sum(number * number % 7 for number in range(_STEPS))
-        took_s.append(time.process_time() - began_s)
-    return max(median(took_s) / _ALONE_S, 1.0)
+        took_s.append(time.thread_time() - began_s)
+    return median(took_s) / _ALONE_S
 
 
 class Stopwatch:
     """Plugin of a process that runs tests: measures them, and attaches what they took to their last report."""
 
     def __init__(self) -> None:
+        self._began_s = 0.0
         self._started = _now()
         self._shared = Took()
         """What the set-up of shared fixtures took within the test that is under way."""
@@ -79,7 +109,7 @@ class Stopwatch:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self) -> Iterator[None]:
         """Begin with the set-up of a test."""
-        self._started, self._shared, self._ended, self._fixtures = _now(), Took(), None, []
+        self._began_s, self._started, self._shared, self._ended, self._fixtures = time.time(), _now(), Took(), None, []
         return (yield)
 
     @pytest.hookimpl(tryfirst=True)
@@ -112,9 +142,8 @@ class Stopwatch:
             now = _now()
             ended = self._ended or now
             took = ended.minus(self._started).minus(self._shared)
-            most_s = MOST_S if took.processor_s <= MOST_S else MOST_S * slowness()
-            is_too_dear = took.processor_s > most_s and item.get_closest_marker("long") is None
-            item.user_properties.append((_TEST, [*took, is_too_dear]))
+            most_s = None if item.get_closest_marker("long") else MOST_S
+            item.user_properties.append((_TEST, [*took, self._began_s, most_s]))
             item.user_properties += [(_FIXTURE, [name, scope, *took]) for name, scope, took in self._fixtures]
             if (end := now.minus(ended)).processor_s > _LEAST_END_S:
                 item.user_properties.append((_FIXTURE, [f"end of what {item.path.name} shares", "module", *end]))
@@ -124,10 +153,12 @@ class Stopwatch:
 class Durations:
     """Plugin of the process that prints the reports: writes the file, lists what is dear, and fails the run for tests that are too dear."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, pace: Pace) -> None:
         self._file = file
-        self._tests: dict[str, tuple[Took, bool]] = {}
-        """What each took, and whether that is too much."""
+        self._pace = pace
+        self._tests: dict[str, Took] = {}
+        self._too_dear: dict[str, float] = {}
+        """What is too dear, and how slow the processor was meanwhile."""
         self._fixtures: dict[tuple[str, str], tuple[Took, int]] = defaultdict(lambda: (Took(), 0))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -136,8 +167,12 @@ class Durations:
             return
         for kind, value in report.user_properties:
             if kind == _TEST and isinstance(value, list):
-                elapsed_s, processor_s, is_too_dear = value
-                self._tests[without_group(report.nodeid)] = Took(elapsed_s, processor_s), is_too_dear
+                elapsed_s, processor_s, began_s, most_s = value
+                name = without_group(report.nodeid)
+                self._tests[name] = Took(elapsed_s, processor_s)
+                slow = self._pace.slowness(began_s, report.stop)
+                if most_s is not None and processor_s > most_s * slow:
+                    self._too_dear[name] = slow
             elif kind == _FIXTURE and isinstance(value, list):
                 name, scope, *took = value
                 before, times = self._fixtures[name, scope]
@@ -145,13 +180,14 @@ class Durations:
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the file; a test that is too dear fails the run."""
+        self._pace.stop()
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        lines = [{"test": name, **_shown(took)} for name, (took, _) in self._tests.items()]
+        lines = [{"test": name, **_shown(took)} for name, took in self._tests.items()]
         lines += [
             {"fixture": name, "scope": scope, **_shown(took), "times": times} for (name, scope), (took, times) in self._fixtures.items()
         ]
         self._file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-        if self._too_dear() and session.exitstatus == pytest.ExitCode.OK:
+        if self._too_dear and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -159,15 +195,22 @@ class Durations:
         say = terminalreporter.write_line
         terminalreporter.section(f"seconds elapsed, of the processor: {self._file}")
         fixtures = {f"fixture {name} ({scope}, {times} times)": took for (name, scope), (took, times) in self._fixtures.items()}
-        for title, every in (("tests", {name: took for name, (took, _) in self._tests.items()}), ("fixtures", fixtures)):
+        for title, every in (("tests", self._tests), ("fixtures", fixtures), ("folders", self._by_folder())):
             say(f"the dearest {title}:")
             for name, took in sorted(every.items(), key=lambda one: -one[1].processor_s)[:_DEAREST]:
                 say(f"{took.elapsed_s:8.1f} {took.processor_s:8.1f}  {name}")
-        for name in self._too_dear():
-            terminalreporter.write_line(f"FAILED {name}: more than {MOST_S:.0f} s of the processor, and not marked `long`", red=True)
+        for name, slow in self._too_dear.items():
+            most = f"{MOST_S:.0f} s of the processor, which was {slow:.1f} times as slow as usual"
+            say(f"FAILED {name}: more than {most}, and not marked `long`", red=True)
 
-    def _too_dear(self) -> list[str]:
-        return [name for name, (_, is_too_dear) in self._tests.items() if is_too_dear]
+    def _by_folder(self) -> dict[str, Took]:
+        sums: dict[str, Took] = defaultdict(Took)
+        tests: Counter[str] = Counter()
+        for name, took in self._tests.items():
+            folder = str(Path(name.partition("::")[0]).parent)
+            sums[folder] = sums[folder].plus(took)
+            tests[folder] += 1
+        return {f"{folder} ({tests[folder]} tests)": took for folder, took in sums.items()}
 
 
 def _shown(took: Took) -> dict[str, float]:

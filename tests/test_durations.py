@@ -11,21 +11,35 @@ from typing import Any, cast
 import pytest
 
 from tests import durations
-from tests.durations import MOST_S, Durations, Stopwatch, Took
+from tests.durations import MOST_S, Durations, Pace, Stopwatch, Took
 
 ROOT = Path(__file__).resolve().parents[1]
+BEGAN_S, ENDED_S = 100.0, 140.0
 
 
-def report(name: str, processor_s: float, *, is_too_dear: bool = False, when: str = "teardown") -> pytest.TestReport:
-    measured = [("vectail.test", [2 * processor_s, processor_s, is_too_dear]), ("vectail.fixture", ["kafka", "session", 3.0, 1.0])]
+class SteadyPace:
+    """A processor that is this slow while the tests of `report` run, and twice as fast before and after."""
+
+    def __init__(self, slow: float) -> None:
+        self._slow = slow
+
+    def slowness(self, began_s: float, ended_s: float) -> float:
+        return self._slow if (began_s, ended_s) == (BEGAN_S, ENDED_S) else self._slow / 2
+
+    def stop(self) -> None:
+        pass
+
+
+def report(name: str, processor_s: float, *, most_s: float | None = MOST_S, when: str = "teardown") -> pytest.TestReport:
+    measured = [("vectail.test", [2 * processor_s, processor_s, BEGAN_S, most_s]), ("vectail.fixture", ["kafka", "session", 3.0, 1.0])]
     place = ("file", 1, name)
-    return pytest.TestReport(name, place, {}, "passed", None, cast("Any", when), user_properties=cast("Any", measured))
+    return pytest.TestReport(name, place, {}, "passed", None, cast("Any", when), user_properties=cast("Any", measured), stop=ENDED_S)
 
 
-def ended(tmp_path: Path, *reports: pytest.TestReport) -> tuple[int, list[dict[str, Any]]]:
+def ended(tmp_path: Path, *reports: pytest.TestReport, slow: float = 1.0) -> tuple[int, list[dict[str, Any]]]:
     """Return the exit status of a run with these reports, and what its file says."""
     file = tmp_path / "new" / "durations.jsonl"
-    plugin, session = Durations(file), SimpleNamespace(exitstatus=pytest.ExitCode.OK)
+    plugin, session = Durations(file, cast("Pace", SteadyPace(slow))), SimpleNamespace(exitstatus=pytest.ExitCode.OK)
     for one in reports:
         plugin.pytest_runtest_logreport(one)
     plugin.pytest_sessionfinish(cast("pytest.Session", session))
@@ -42,45 +56,54 @@ def test_each_test_has_a_line_and_a_fixture_the_sum_of_all_its_uses(tmp_path: Pa
     ]
 
 
-@pytest.mark.parametrize(("is_too_dear", "status"), [(True, pytest.ExitCode.TESTS_FAILED), (False, pytest.ExitCode.OK)])
-def test_a_test_that_is_too_dear_fails_the_run(tmp_path: Path, status: int, *, is_too_dear: bool) -> None:
-    assert ended(tmp_path, report("a", 9.0, is_too_dear=is_too_dear))[0] == status
-
-
 @pytest.mark.parametrize(
-    ("took_s", "slow", "marks", "is_too_dear"),
+    ("took_s", "slow", "most_s", "is_too_dear"),
     [
-        (MOST_S - 1, 1.0, (), False),
-        (MOST_S + 1, 1.0, (), True),
-        (MOST_S + 1, 1.0, ("long",), False),
-        (MOST_S + 1, 2.0, (), False),
-        (2 * MOST_S + 1, 2.0, (), True),
+        (MOST_S - 1, 1.0, MOST_S, False),
+        (MOST_S + 1, 1.0, MOST_S, True),
+        (MOST_S + 1, 1.0, None, False),
+        (MOST_S + 1, 2.0, MOST_S, False),
+        (2 * MOST_S + 1, 2.0, MOST_S, True),
     ],
 )
-def test_what_is_too_dear_depends_on_the_processor_and_a_mark(
-    monkeypatch: pytest.MonkeyPatch, took_s: float, slow: float, marks: tuple[str, ...], *, is_too_dear: bool
+def test_a_test_that_is_too_dear_for_its_processor_fails_the_run(
+    tmp_path: Path, took_s: float, slow: float, most_s: float | None, *, is_too_dear: bool
 ) -> None:
-    monkeypatch.setattr(durations, "slowness", lambda: slow)
-    times = iter([Took(0.0, 0.0), Took(0.0, took_s)])
+    status, _ = ended(tmp_path, report("a", took_s, most_s=most_s), slow=slow)
+    assert status == (pytest.ExitCode.TESTS_FAILED if is_too_dear else pytest.ExitCode.OK)
+
+
+@pytest.mark.parametrize(("marks", "most_s"), [((), MOST_S), (("long",), None)])
+def test_a_long_test_may_take_what_it_takes(monkeypatch: pytest.MonkeyPatch, marks: tuple[str, ...], most_s: float | None) -> None:
+    times = iter([Took(0.0, 0.0), Took(0.0, 99.0)])
     monkeypatch.setattr(durations, "_now", lambda: next(times))
     item = SimpleNamespace(user_properties=[], get_closest_marker=lambda name: name if name in marks else None, path=Path("a.py"))
     watch = Stopwatch()
     hook = watch.pytest_runtest_makereport(cast("pytest.Item", item), cast("Any", SimpleNamespace(when="teardown")))
     next(hook)
-    assert item.user_properties[0] == ("vectail.test", [0.0, took_s, is_too_dear])
+    assert item.user_properties[0] == ("vectail.test", [0.0, 99.0, 0.0, most_s])
+
+
+def test_the_pace_of_a_test_is_the_mean_of_what_was_seen_while_it_ran(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = [(1.0, 9.0), (2.0, 1.5), (3.0, 2.5), (4.0, 9.0)]
+    pace = Pace()
+    pace.stop()
+    monkeypatch.setattr(pace, "_samples", seen)
+    assert pace.slowness(1.5, 3.5) == 2.0
+    assert pace.slowness(5.0, 6.0) == 1.0
 
 
 def test_a_busy_processor_is_slow_and_none_is_fast() -> None:
-    assert 1.0 <= durations.slowness() < 100.0
+    assert 0.1 <= durations.slowness() < 100.0
 
 
 CONFTEST = """
 from pathlib import Path
-from tests.durations import Durations, Stopwatch
+from tests.durations import Durations, Pace, Stopwatch
 
 def pytest_configure(config):
     config.pluginmanager.register(Stopwatch())
-    config.pluginmanager.register(Durations(Path(__file__).with_name("took.jsonl")))
+    config.pluginmanager.register(Durations(Path(__file__).with_name("took.jsonl"), Pace()))
 """
 BUSY = """
 import subprocess
