@@ -1,33 +1,32 @@
-"""What `make quick` runs: every test that needs no server, no model and no process of its own, and does not take minutes.
+"""What `make quick` runs: the tests that need no server, no model and no process of their own, and take no second.
 
 A test's fixtures say which servers and models it needs; the mark `process` says that it starts a process where no fixture does, `long` that
-it takes minutes. A test without any of these that starts a process fails, in every run, so that `process` stays complete.
+it takes minutes, `slow` that it takes a second or more, with all its parameters. A test that needs nothing and starts a process fails, in
+every run, so that `process` stays complete.
 """
 
 import multiprocessing.util
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
-import hypothesis
 import pytest
 
 SERVERS = frozenset({"kafka", "own_kafka", "milvus", "mock_kafka"})
 MODELS = frozenset({"model", "prepared_model", "transformers_installed", "vllm_installed"})
 """`model` is that of the fault tests."""
-EXAMPLES = 20
-"""Of each property that sets no number of its own."""
 _SPAWN = "multiprocessing.util.spawnv_passfds"
 _STARTS = frozenset({"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen", _SPAWN})
 """Audit events: Python's own, and ours for multiprocessing's "spawn" and "forkserver", which raise none."""
 
 
 class ProcessStarted(BaseException):
-    """A test that counts as quick has started a process; no test catches this by accident."""
+    """A test that announces no process has started one; no test catches this by accident."""
 
 
 class NoProcesses:
-    """Plugin that refuses processes during each quick test."""
+    """Plugin that refuses processes during each test that announces none."""
 
     def __init__(self) -> None:
         self._refuses = False
@@ -38,7 +37,7 @@ class NoProcesses:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         """Refuse processes in the test and in the set-up and the end of its fixtures."""
-        self._refuses = is_quick(item)
+        self._refuses = needs_nothing(item)
         try:
             return (yield)
         finally:
@@ -50,25 +49,24 @@ class NoProcesses:
 
     def _audit(self, event: str, _: tuple[object, ...]) -> None:
         if self._refuses and event in _STARTS:
-            raise ProcessStarted(f"{event}: a quick test starts no process; mark it `process`")
+            raise ProcessStarted(f"{event}: a test that starts a process is marked `process`")
 
 
 class Quick:
-    """Plugin that leaves out what is not quick, and draws few examples of properties."""
+    """Plugin that leaves out what is not quick."""
 
-    def __init__(self) -> None:
-        usual = hypothesis.settings.get_profile(hypothesis.settings.get_current_profile_name())
-        hypothesis.settings.register_profile("quick", usual, max_examples=EXAMPLES)
-        hypothesis.settings.load_profile("quick")
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        """Leave the properties out: random histories, a second each."""
+        return True if collection_path.name == "properties" else None
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Keep the quick tests."""
-        left_out = [item for item in items if not is_quick(item)]
+        left_out = [item for item in items if not needs_nothing(item) or item.get_closest_marker("slow")]
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if is_quick(item)]
+        items[:] = [item for item in items if item not in {*left_out}]
 
 
-def is_quick(item: pytest.Item) -> bool:
+def needs_nothing(item: pytest.Item) -> bool:
     """Return whether a test needs neither a server nor a model nor a process nor minutes."""
     fixtures: list[str] = getattr(item, "fixturenames", [])
     is_marked = any(item.get_closest_marker(name) for name in ("process", "long"))

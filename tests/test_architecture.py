@@ -198,6 +198,7 @@ def _plant(root: Path, files: Mapping[str, str]) -> tuple[Source, ...]:
     return read_sources(root)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_the_rule_holds_on_the_real_tree(rule: str) -> None:
     sources = read_sources(ROOT)

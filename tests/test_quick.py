@@ -20,6 +20,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "process: starts a process")
     config.addinivalue_line("markers", "long: takes minutes")
+    config.addinivalue_line("markers", "slow: takes a second")
     config.pluginmanager.register(NoProcesses())
     if config.getoption("--quick"):
         config.pluginmanager.register(Quick())
@@ -74,7 +75,7 @@ def test_a_fixture_of_a_quick_test_that_starts_a_process_is_an_error(tmp_path: P
 
 
 @pytest.mark.process
-def test_what_needs_a_server_a_model_a_process_or_minutes_is_left_out(tmp_path: Path) -> None:
+def test_what_needs_a_server_a_model_a_process_or_time_is_left_out(tmp_path: Path) -> None:
     tests = [
         "def test_quick(tmp_path):\n    assert True\n",
         "def test_server(kafka):\n    assert True\n",
@@ -82,7 +83,10 @@ def test_what_needs_a_server_a_model_a_process_or_minutes_is_left_out(tmp_path: 
         "def test_model(prepared_model):\n    assert True\n",
         "@pytest.mark.process\ndef test_marked():\n    assert True\n",
         "@pytest.mark.long\ndef test_that_takes_minutes():\n    assert True\n",
+        "@pytest.mark.slow\ndef test_that_takes_a_second():\n    assert True\n",
     ]
+    (tmp_path / "properties").mkdir()
+    (tmp_path / "properties" / "test_property.py").write_text("def test_property():\n    assert True\n")
     assert ran(tmp_path, "import pytest\n\n\n" + "\n\n".join(tests), "--quick") == {"test_quick": "PASSED"}
 
 

@@ -12,6 +12,7 @@ CHANGED = 20
 """Values made of the seeds of a target."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_target_holds_of_its_seeds_and_of_damaged_ones(name: str) -> None:
     target = TARGETS[name]()

@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,6 +69,7 @@ def test_a_dead_letter_holds_the_original_bytes_and_says_where_it_came_from(
     assert sender.open_letters == 0
 
 
+@pytest.mark.slow
 def test_nothing_is_delivered_without_a_broker_and_that_is_said_once(
     new_producer: NewProducer, closed_port: int, outcomes: Outcomes
 ) -> None:
@@ -85,6 +87,7 @@ def test_nothing_is_delivered_without_a_broker_and_that_is_said_once(
     assert sender.open_letters == 3
 
 
+@pytest.mark.slow
 def test_a_failed_delivery_is_sent_again_until_the_broker_takes_it(
     broker: EmbeddedBroker, new_producer: NewProducer, closed_port: int, topic: str, outcomes: Outcomes, read_topic: ReadTopic
 ) -> None:

@@ -227,6 +227,7 @@ def test_partitions_are_counted_when_a_broker_answers_and_unknown_when_none_does
     assert new_producer(servers=f"127.0.0.1:{closed_port}").partition_count("t", timeout_s=0.2) is None
 
 
+@pytest.mark.slow
 def test_a_broker_that_goes_away_is_said_and_embedded_brokers_are_apart(outcomes: Outcomes, said: Said) -> None:
     first, second = EmbeddedBroker(), EmbeddedBroker()
     assert first.bootstrap_servers != second.bootstrap_servers

@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 from producers.replies import GRACE_S, PRODUCER_PROPERTIES, Reply, ReplySender
 from tests.producers.conftest import NewProducer, Outcomes, ReadTopic
 
@@ -20,6 +22,7 @@ def test_a_reply_arrives_with_its_correlation_id_and_is_settled(
     assert sender.undelivered == 0
 
 
+@pytest.mark.slow
 def test_a_reply_that_nobody_takes_is_counted_and_let_go_at_its_deadline_once(
     new_producer: NewProducer, closed_port: int, outcomes: Outcomes
 ) -> None:

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Collection
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -159,6 +160,7 @@ def test_after_many_deletes_the_rest_is_found_as_before() -> None:
     }
 
 
+@pytest.mark.slow
 def test_readers_beside_a_writer_see_whole_blocks() -> None:
     index, failures, done = HeadIndex(), list[str](), threading.Event()
 

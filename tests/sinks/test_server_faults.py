@@ -34,6 +34,7 @@ def remote(server: StubServer) -> Iterator[MilvusSink]:
     sink.close()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(50)
 def test_a_silent_server_does_not_answer_a_ping_however_long_a_read_may_take(server: StubServer) -> None:
     sink = MilvusSink(MilvusSettings(uri=server.uri, timeout_s=600), SPACE)
@@ -150,6 +151,7 @@ def test_a_refused_read_is_busy_and_quotes_little_of_a_filter(server: StubServer
         assert len(str(refused.value)) < 220
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_in_one_answer_is_read_in_smaller_ones(server: StubServer, settings: MilvusSettings) -> None:
     server.version = "v2.6.11"
     sink = strong_sink(with_settings(settings, uri=server.uri, bm25="on"))

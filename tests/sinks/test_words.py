@@ -109,6 +109,7 @@ def test_a_word_is_the_same_wherever_it_stands(length: int) -> None:
     assert words_of((word[:-1], ""), (word[-1], "")).isdisjoint(keys)
 
 
+@pytest.mark.slow
 def test_many_tokens_are_all_found_and_each_word_once() -> None:
     names = [f"id-{number}" for number in range(20_000)]
     expected = sorted({key for name in names for key in word_keys(name)})

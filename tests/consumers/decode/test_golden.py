@@ -78,6 +78,7 @@ def test_each_record_of_a_producer_gives_its_entries(path: Path) -> None:
         assert _decoded(head, chosen[::-1]) == _expected(chosen[::-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [*_FILES, *_CASES], ids=lambda path: str(path.relative_to(_FOLDER)))
 def test_a_record_gives_the_same_entries_alone_and_where_it_comes_often(path: Path) -> None:
     head, records = _read(path)

@@ -174,6 +174,7 @@ def test_a_topic_that_is_not_there_is_the_users_to_change(kafka: KafkaServer, re
         real.partitions([unique("nowhere")], WAIT_S)
 
 
+@pytest.mark.slow
 def test_a_broker_that_is_away_is_one_line() -> None:
     reader = GrouplessReader(f"127.0.0.1:{free_port()}", {})
     started_s = time.monotonic()

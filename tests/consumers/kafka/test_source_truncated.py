@@ -67,6 +67,7 @@ def read_old_log(member: Member) -> None:
     member.at_assign = lambda _partitions: client.incremental_assign([TopicPartition("logs", 0, OLD, leader_epoch=1)])
 
 
+@pytest.mark.slow
 def test_while_it_is_read_a_log_that_was_truncated_and_has_grown_again_stops_the_worker(place: Place) -> None:
     member = join(place, "stop")
     read_old_log(member)
@@ -77,6 +78,7 @@ def test_while_it_is_read_a_log_that_was_truncated_and_has_grown_again_stops_the
     assert member.records == []
 
 
+@pytest.mark.slow
 def test_while_it_is_read_earliest_goes_back_to_where_the_log_was_truncated(place: Place) -> None:
     member = join(place, "earliest")
     read_old_log(member)
@@ -85,6 +87,7 @@ def test_while_it_is_read_earliest_goes_back_to_where_the_log_was_truncated(plac
     assert [f"resuming at {TRUNCATED_AT} (kafka.on_expired_offset = earliest)" in line for line in place.said] == [True]
 
 
+@pytest.mark.slow
 def test_a_start_whose_position_the_broker_does_not_say_is_tried_again(cluster: TwoLeaders, place: Place) -> None:
     cluster.fail_positions(3)
     member = join(place, "earliest", group="another-group")

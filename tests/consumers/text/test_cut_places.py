@@ -31,6 +31,7 @@ def test_a_text_is_cut_as_if_nothing_stood_beside_it(before: str, text: str, aft
     assert cut(CutStretch(before + text + after), len(before), len(before) + len(text), level) == (parts, found)
 
 
+@pytest.mark.slow
 def test_white_space_is_what_a_regular_expression_takes_for_it() -> None:
     characters = [chr(point) for point in range(sys.maxunicode + 1) if not 0xD800 <= point < 0xE000]
     begins = [cut(CutStretch(f"a{character}b"), 0, 3, 1)[1] for character in characters if re.fullmatch(r"\s", character)]

@@ -27,6 +27,7 @@ def differing(ids: list[tuple[str, str]], lines: list[int]) -> list[str]:
     return [LINES[line] for line, found in zip(lines, ids, strict=True) if found != ALONE[line]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2, 4])
 @pytest.mark.parametrize("batch_lines", [1, 7, 250, len(LINES)])
 def test_ids_are_the_same_on_any_number_of_workers_in_batches_of_any_size(workers: int, batch_lines: int) -> None:
@@ -35,6 +36,7 @@ def test_ids_are_the_same_on_any_number_of_workers_in_batches_of_any_size(worker
         assert differing(ids_of(Masker(), [LINES[line] for line in mine], batch_lines), mine) == []
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=12)
 @given(order=st.integers(0, 2**32), workers=st.sampled_from([1, 2, 4]), batch_lines=st.integers(2, len(LINES)), twice=st.booleans())
 def test_ids_are_the_same_in_any_order_and_after_any_other_lines(order: int, workers: int, batch_lines: int, twice: bool) -> None:  # noqa: FBT001

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -65,6 +66,7 @@ def test_a_column_may_begin_in_the_middle_of_another() -> None:
     assert recall(known, ["before", "b 8", "", "a 8", "after"]) == ["new", None, "nothing", "a", "new"]
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_by_characters_and_by_number() -> None:
     for size, masked_size in ((4, 1), (250, 1), (4, 10_000), (1_000, 1), (1_000, 10_000)):
         known = KnownForms()

@@ -47,6 +47,7 @@ def mask(text: str, masker: Masker = MASKER) -> str:
     return masked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("masker", "head", "unit"), HOSTILE, ids=[f"{head}{unit!r}" for _, head, unit in HOSTILE])
 def test_a_megabyte_of_one_thing_is_masked(masker: Masker, head: str, unit: str) -> None:
     text = head + unit * (1_000_000 // len(unit.encode())) + "g_"

@@ -75,6 +75,7 @@ def test_the_order_of_keys_does_not_matter(document: dict[str, Any], seed: int) 
     assert mask_json(compact(shuffled(document, random.Random(seed)))) == masked
 
 
+@pytest.mark.slow
 @few
 @given(document=OBJECTS, before=st.sampled_from(["", "x ", "got: ", "[a] "]))
 @example(document={"msg": '{"a":1}'}, before="")

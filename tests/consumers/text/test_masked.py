@@ -21,6 +21,7 @@ _DISABLED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", _DISABLED)
 def test_a_line_is_masked_as_recorded_alone_and_beside_all_others_and_only_once(name: str, subtests: pytest.Subtests) -> None:
     rows = [*recorded(name)]

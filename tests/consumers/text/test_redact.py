@@ -23,6 +23,7 @@ def redact(text: str, *rules: str) -> str:
     return redacted
 
 
+@pytest.mark.slow
 def test_a_secret_goes_and_nothing_else_does(subtests: pytest.Subtests) -> None:
     rows = [*recorded("redacted")]
     assert list(dict.fromkeys(row["rule"] for row in rows)) == NAMES
@@ -138,6 +139,7 @@ HOSTILE = {
 """For each rule, the unit whose repetition takes longest."""
 
 
+@pytest.mark.slow
 def test_a_megabyte_of_one_thing_is_redacted(subtests: pytest.Subtests) -> None:
     assert list(HOSTILE) == NAMES
     for name, part in HOSTILE.items():

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -45,6 +46,7 @@ def form_of(text: str, *, keep_codes: bool = False) -> str:
     return form
 
 
+@pytest.mark.slow
 @few
 @given(texts=st.lists(texts_of, max_size=6))
 @example(texts=["0a@b.cxdead", "0xdead", "7xdead"])

@@ -58,6 +58,7 @@ def _bound(newest: NewestFirst) -> int:
     return -_END_MS if newest.unseen_ms is None else newest.unseen_ms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("orders_blocks", [True, False])
 @pytest.mark.parametrize("seed", range(8))
 def test_no_block_is_passed_over(seed: int, *, orders_blocks: bool) -> None:

@@ -55,6 +55,7 @@ def trial(random: Random, question: Question) -> str:
     return "missed" if set(times) < set(EVERY) else "twice" if max(times.values()) > 1 else "right"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_readers_see_every_line_once_while_blocks_are_merged(question: Question) -> None:
     outcomes = Counter(trial(Random(seed), question) for seed in range(100))

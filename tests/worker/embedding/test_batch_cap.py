@@ -114,6 +114,7 @@ def test_on_a_linear_engine_it_approaches_what_fits_and_never_crosses_it(
             assert now - before <= max(budget // 32, 1)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.floats(0, 0.05), st.floats(1e-6, 0.01), st.integers(1, 20_000))
 def test_full_batches_on_a_linear_engine_bring_it_to_what_fits_in_a_bounded_number(start_s: float, token_s: float, budget: int) -> None:

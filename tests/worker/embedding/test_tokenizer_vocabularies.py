@@ -156,6 +156,7 @@ FALLBACK: dict[str, Changed] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lowercase", [True, False])
 @pytest.mark.parametrize("name", NATIVE)
 def test_a_supported_vocabulary_has_equal_ids(name: str, tmp_path: Path, *, lowercase: bool) -> None:
@@ -164,6 +165,7 @@ def test_a_supported_vocabulary_has_equal_ids(name: str, tmp_path: Path, *, lowe
     assert 0.1 < tokenizer.fallback_texts / tokenizer.texts < 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lowercase", [True, False])
 @pytest.mark.parametrize("name", FALLBACK)
 def test_an_unsupported_vocabulary_goes_to_its_own_tokenizer(name: str, tmp_path: Path, *, lowercase: bool) -> None:

@@ -177,6 +177,7 @@ TABLES = [MultilineTable.model_validate(one | {"max_lines": 3}) for one in ({"st
 TABLES += [MultilineTable.model_validate(one | {"max_s": 0.003}) for one in ({"start": "python"}, {"start": "node"}, {"pattern": "^>"})]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(
     values=st.lists(a_value, min_size=1, max_size=25) | st.lists(a_line, min_size=1, max_size=25),

@@ -65,6 +65,7 @@ def scene() -> Iterator[Scene]:
         made.end()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [(503, b""), (401, b'{"error_code":40101}'), (404, b"no registry here")])
 def test_a_registry_that_does_not_answer_is_asked_until_it_does(scene: Scene, fault: tuple[int, bytes]) -> None:
     scene.registry.fault = fault

@@ -186,6 +186,7 @@ def test_a_member_of_the_other_protocol_is_found_on_a_real_broker(kafka: KafkaSe
         member.close()
 
 
+@pytest.mark.slow
 def test_a_broker_that_does_not_answer_is_one_problem_that_says_why() -> None:
     verdicts = look_at_kafka(of_topic(f"127.0.0.1:{free_port()}", "logs"))
     assert list(verdicts) == ["kafka"]

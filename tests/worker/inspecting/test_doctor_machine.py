@@ -107,6 +107,7 @@ def test_the_memory_is_the_machines_or_less_if_a_control_group_says_so(
     assert whose in said
 
 
+@pytest.mark.slow
 def test_a_port_that_a_stranger_has_is_a_problem_and_a_free_one_is_not(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", free_port())) as taken:
         settings = settings_of(http={"port": taken.getsockname()[1]}, model={"cache": tmp_path / "not" / "there"})

@@ -202,6 +202,7 @@ def test_what_is_no_mark_of_its_partition_is_none(headers: tuple[Header, ...], v
     assert read_replay_mark(Record("dead", 0, 9, "", 0, None, value, headers)) is None
 
 
+@pytest.mark.slow
 def test_a_topic_that_takes_no_mark_is_said_and_what_that_means() -> None:
     with (
         letter_box_at_need(KafkaTable(bootstrap_servers="127.0.0.1:1"), say=lambda _line: None) as box,

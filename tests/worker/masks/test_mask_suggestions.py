@@ -4,6 +4,7 @@ import random
 import re
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -118,6 +119,7 @@ def test_hostile_words_are_escaped() -> None:
 WORDS = st.sampled_from(("order", "sent", "to", "by", "user=", "of", "[a]", "*", "x-1", *NAMES, "/srv/a", "/srv/b", "(c)"))
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.lists(st.lists(WORDS, min_size=1, max_size=5).map(" ".join), max_size=50), st.integers(1, 4))
 def test_whatever_is_suggested_can_be_used_and_does_what_is_said(lines: list[str], top: int) -> None:
@@ -131,6 +133,7 @@ def test_whatever_is_suggested_can_be_used_and_does_what_is_said(lines: list[str
     assert again == masked(lines, found)
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_the_lines_does_not_matter(chance: random.Random) -> None:

@@ -182,6 +182,7 @@ def test_a_width_is_the_smallest_with_few_enough_buckets(since_ms: int, span_ms:
     assert width == WIDTHS_MS[0] or touched(max(narrower)) > buckets
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("far_ms", FAR_MS)
 @pytest.mark.parametrize("by", [["time"], ["time", "level"], ["time", "family"], ["time", "template"]], ids="-".join)
 @pytest.mark.parametrize("filters", [{}, {"since_ms": -1 << 62, "until_ms": 1 << 62}], ids=["open", "wide"])

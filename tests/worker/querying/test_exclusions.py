@@ -135,6 +135,7 @@ def asked(request: pytest.FixtureRequest) -> Asked:
     return Asked(new_index(ranks_words=request.param))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("filters", FILTERS.values(), ids=list(FILTERS))
 def test_no_answer_of_any_form_has_what_is_excluded(asked: Asked, filters: dict[str, Any]) -> None:
     wanted = [one for one in LINES if passes(one, **filters)]
@@ -159,6 +160,7 @@ def test_no_answer_of_any_form_has_what_is_excluded(asked: Asked, filters: dict[
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("filters", FILTERS.values(), ids=list(FILTERS))
 def test_counts_and_comparisons_leave_out_what_is_excluded(asked: Asked, filters: dict[str, Any]) -> None:
     wanted = [one for one in LINES if passes(one, **filters)]
@@ -197,6 +199,7 @@ def test_what_is_wanted_and_excluded_is_nothing(asked: Asked, filters: dict[str,
     assert asked(**{"as": "tail"}, filters=filters)["lines"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("filters", FILTERS.values(), ids=list(FILTERS))
 def test_a_tail_brings_new_lines_but_for_those_that_are_excluded(filters: dict[str, Any]) -> None:
     index = new_index()
@@ -220,6 +223,7 @@ def crowd(count: int, *, ranks_words: bool = False) -> tuple[Index, str]:
     return index_of(open_sink(rows, ranks_words=ranks_words), lines), family_of("disk full")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("near", [3, MOST_TEMPLATES, 3 * MOST_TEMPLATES, 2_000])
 @pytest.mark.parametrize("mode", ["dense", "hybrid", "words"])
 def test_ten_hits_stay_ten_families_however_many_nearer_templates_are_excluded(near: int, mode: str) -> None:

@@ -28,6 +28,7 @@ def texts(found: SearchResult) -> list[str]:
     return [hit.line.template_text for hit in found.hits]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("service", [None, "web"])
 @pytest.mark.parametrize("k", [1, 3, 10, 100])
 @pytest.mark.parametrize("seed", range(6))

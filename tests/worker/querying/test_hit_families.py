@@ -67,6 +67,7 @@ def family(count: int = 3) -> World:
     return World([template(text) for text in texts], [line(n, template_text=texts[n % count]) for n in range(2 * count)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("filters", [{}, {"service": ["web"]}, {"since_ms": 30_000}], ids=["all", "service", "window"])
 def test_the_figures_are_what_counting_by_hand_finds(seed: int, filters: dict[str, Any]) -> None:

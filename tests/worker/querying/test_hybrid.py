@@ -65,6 +65,7 @@ def questions(draw: random.Random) -> list[tuple[Any, str]]:
     return [(unit(*(draw.uniform(-1, 1) for _ in range(4))), text) for text in (*texts, "disk full req-3a1", "req-5a1")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("request_", EACH_REQUEST)
 @pytest.mark.parametrize("ranks_words", [True, False])
 @pytest.mark.parametrize("seed", range(6))
@@ -82,6 +83,7 @@ def test_where_every_template_has_a_line_the_answer_is_that_of_reading_them_all(
         assert find(index, vector, **request) == wanted, "what is known already of templates changes nothing"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_listings_are_those_of_reading_all_lines(seed: int) -> None:
     draw = random.Random(seed)
@@ -92,6 +94,7 @@ def test_listings_are_those_of_reading_all_lines(seed: int) -> None:
             assert listing(index, lazy, never) == listing(index, eager, never)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
 @pytest.mark.parametrize("seed", range(6))
 def test_templates_without_lines_are_passed_over(seed: int, share: float) -> None:
@@ -166,6 +169,7 @@ def test_a_block_that_cannot_be_read_is_said() -> None:
     assert (offsets(found), found.complete) == (list(range(10, 15)), False)
 
 
+@pytest.mark.slow
 def test_reading_ends_between_two_pages_when_time_is_up() -> None:
     found = [find_within(in_order(300, lacking=(2, 3, 10)), reads) for reads in range(1, 40)]
     whole = [0, 1, 4, 5, 6, 7, 8, 9, 11, 12]

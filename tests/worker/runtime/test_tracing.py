@@ -147,6 +147,7 @@ def test_a_share_of_nought_records_no_batch() -> None:
     assert exporter.get_finished_spans() == ()
 
 
+@pytest.mark.slow
 def test_a_receiver_that_is_away_is_said_in_one_line_and_ends_nothing() -> None:
     said: list[str] = []
     tracing = open_tracing(RULES, say=said.append)

@@ -53,6 +53,7 @@ def test_a_head_that_does_not_end_after_a_first_request_is_cut_off(serve: Serve)
     assert is_cut_off(connection)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ahead", [b"", QUERY], ids=["alone", "with-a-query-behind-it"])
 def test_an_answer_that_is_not_read_is_cut_off(serve: Serve, ahead: bytes) -> None:
     serving = serve(limits=SHORT)

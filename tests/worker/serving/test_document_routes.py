@@ -94,6 +94,7 @@ def test_a_document_that_hangs_holds_up_nothing_else(serve: Serve) -> None:
     assert hanging.most_running == 1
 
 
+@pytest.mark.slow
 def test_a_document_that_hangs_does_not_hold_up_the_end(serve: Serve) -> None:
     hanging = Hanging()
     serving = serve(documents={LAG: hanging})

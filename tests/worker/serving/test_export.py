@@ -214,6 +214,7 @@ def test_who_does_not_read_is_asked_no_further_windows_and_disturbs_nobody(serve
     assert json.loads(last)["export"]["state"] == "complete"
 
 
+@pytest.mark.slow
 def test_who_reads_slowly_is_not_cut_off_and_who_reads_nothing_is(serve: Serve) -> None:
     serving = serve(limits=ServerLimits(idle_s=1.5, first_byte_s=0.2, streams=StreamRules(max_exports=1)))
     serving.replies = lane = ExportLane(lines_at(*range(400), text=LONG), k=10)

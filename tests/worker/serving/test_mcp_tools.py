@@ -180,6 +180,7 @@ def test_the_overview_says_that_the_lag_is_unknown_and_why() -> None:
     assert answer["lag"] == [{"group": "vectail", "kind": "logs", "state": None, "records": 5, "seconds": 1.5, "drain_s": None}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TOOLS)
 def test_no_answer_is_longer_than_asked_for_and_what_is_left_out_is_counted(name: str) -> None:
     long = "y" * 60_000

@@ -50,6 +50,7 @@ def test_a_browser_that_has_the_newest_file_gets_it_once(serve: Serve) -> None:
     assert serving.get("/").headers["ETag"] == serving.get("/page/index.html").headers["ETag"] != etag
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", TRAVERSALS)
 def test_no_path_leads_out_of_the_folder(serve: Serve, path: str) -> None:
     answer = serve().get(path)

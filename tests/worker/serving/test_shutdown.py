@@ -99,6 +99,7 @@ def test_a_reply_after_the_end_is_forgotten(serve: Serve) -> None:
     reply_to(request)
 
 
+@pytest.mark.slow
 def test_closing_cuts_off_connections_that_say_nothing_or_read_nothing(serve: Serve) -> None:
     serving = serve()
     silent = serving.dial()

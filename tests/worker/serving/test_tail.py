@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
+import pytest
+
 from tests.worker.running import wait_until
 from tests.worker.serving.conftest import Serve
 from tests.worker.serving.export_lane import lines_at
@@ -123,6 +125,7 @@ def test_a_tail_that_is_refused_is_an_error_like_any_other(serve: Serve) -> None
     assert (stopped.status, stopped.headers["Retry-After"]) == (503, "5")
 
 
+@pytest.mark.slow
 def test_a_tail_that_was_read_late_and_is_quiet_then_stays_open(serve: Serve) -> None:
     serving = serve(limits=ServerLimits(first_byte_s=0.4, idle_s=0.4, streams=StreamRules(poll_s=0.001)))
     serving.replies = Script(found("c1", LINES[0] | {"text": "x" * MORE_THAN_SOCKETS_TAKE}))

@@ -83,6 +83,7 @@ def test_it_asks_until_its_own_line_is_there_and_counts_all_of_that_time() -> No
     assert line.canary.tally.seconds.seen().total >= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "is_asked"),
     [({"invisible": 10**6}, True), ({"is_open": False}, False), ({"is_delivered": False}, False), ({"is_full": True}, False)],
