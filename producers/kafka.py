@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
@@ -215,15 +215,15 @@ class KafkaProducer:
         """
         if self._fatal is not None or self._closing:
             raise ProducerBroken(self._fatal or "the producer is closed")
-        messages: list[dict[str, Any]] = [{"value": value} for value in values]
+        messages: list[dict[str, object]] = [{"value": value} for value in values]
         try:
             if self._client.produce_batch(topic, messages, partition=partition, on_delivery=report) == len(messages):
                 return len(messages)
         except KafkaException as error:
             messages = [{_REFUSED: error.args[0]}] * len(messages)
         for place, message in enumerate(messages):
-            refusal: KafkaError | None = message.get(_REFUSED)
-            if refusal is None:
+            refusal = message.get(_REFUSED)
+            if not isinstance(refusal, KafkaError):
                 continue
             if refusal.code() == KafkaError._QUEUE_FULL:  # noqa: SLF001 - librdkafka's name
                 return place

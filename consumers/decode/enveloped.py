@@ -13,9 +13,9 @@ from consumers.columns import byte_column, string_column
 from consumers.decode.entries import Entries
 from consumers.decode.found import NO_TIME, Found, Reader, Values, too_many_entries
 from consumers.decode.joined import join_entries
-from consumers.decode.json_text import write_flat
+from consumers.decode.json_text import Scalar, write_flat
 from consumers.decode.json_times import times_of
-from consumers.decode.kept_fields import MOST_BYTES, Scalar, fits
+from consumers.decode.kept_fields import MOST_BYTES, fits
 from consumers.decode.rules import DecodeRules
 from consumers.rejection import Rejection
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from consumers.columns import string_column
 from consumers.decode.found import NO_TIME
-from consumers.decode.kept_fields import Scalar
+from consumers.decode.json_text import Scalar
 from consumers.decode.times import parse_times
 
 _SCALES: Final = ((1e9, 1e10, 1e3), (1e11, 1e13, 1.0), (1e14, 1e16, 1e-3), (1e17, 9.2e18, 1e-6))

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from consumers.columns import coded_texts, null_column, string_column, used_values
 from consumers.decode.entries import Entries
 from consumers.decode.found import NO_TIME, Found
+from consumers.decode.json_text import Scalar
 from consumers.decode.json_times import times_of
-from consumers.decode.kept_fields import Scalar
 from consumers.decode.levels import LEVELS
 from consumers.decode.otlp_entry import OtlpEntry
 from consumers.decode.rules import DecodeRules

@@ -14,8 +14,8 @@ or the client of an access log. One behind prose is part of the message. A bare 
 time: many messages begin with a number.
 """
 
+from collections.abc import Callable
 from datetime import tzinfo
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +75,7 @@ def find_times(lines: Column) -> LineTimes:
     return _read(_FIND_LINE_TIMES, lines)
 
 
-def _read(read: Any, texts: Column) -> LineTimes:  # noqa: ANN401 - a function of C
+def _read(read: Callable[..., None], texts: Column) -> LineTimes:
     data, ends = utf8_of(texts)
     times = LineTimes(len(texts))
     read(data, ends, len(texts), times.local_ms, times.zone_min, times.has_year, times.end, times.start, times.kind)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from consumers.decode.found import NO_TIME
+from consumers.decode.json_text import Scalar
 from consumers.decode.json_times import times_of
-from consumers.decode.kept_fields import Scalar
 
 MS = 1_767_323_045_678
 
