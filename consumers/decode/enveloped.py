@@ -99,7 +99,7 @@ class Contents:
         rows = np.array([row for row, _ in written], np.int64)
         rules, kafka_ms = self._rules, self._values.kafka_ms[place[rows]]
         filled = time_ms.copy()
-        filled[rows] = times_of([time for _, time in written], kafka_ms, timezone=rules.timezone, year=rules.year)
+        filled[rows] = times_of([time for _, time in written], kafka_ms, rules.clock)
         return filled
 
     def _with_fields(self, entries: Entries, content: NDArray[np.int64]) -> Entries:

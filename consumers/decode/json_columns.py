@@ -151,7 +151,7 @@ class JsonColumns:
         return False
 
     def _take_times(self, batch: JsonBatch, name: str, column: Sequence[Scalar | None]) -> Bits:
-        times = times_of(column, batch.kafka_ms, timezone=self._rules.timezone, year=self._rules.year)
+        times = times_of(column, batch.kafka_ms, self._rules.clock)
         batch.times[name] = times
         is_time = times != NO_TIME
         return TIME if is_time.all() else is_time * TIME

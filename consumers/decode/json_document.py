@@ -149,7 +149,7 @@ class Documents:
         ]
         if found:
             rows = np.array([row for row, _, _ in found])
-            parsed = times_of([value for _, _, value in found], kafka_ms[rows], timezone=self._rules.timezone, year=self._rules.year)
+            parsed = times_of([value for _, _, value in found], kafka_ms[rows], self._rules.clock)
             for (row, name, _), time_ms in zip(found, parsed.tolist(), strict=True):
                 if time_ms != NO_TIME:
                     times[row].setdefault(name, time_ms)

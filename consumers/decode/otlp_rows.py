@@ -98,6 +98,6 @@ class OtlpRows:
         time_ms = np.where(time_ns == 0, NO_TIME, (time_ns // np.uint64(_NS_PER_MS)).astype(np.int64))
         if self.time:
             rows = np.array(list(self.time), np.int64)
-            given = times_of(list(self.time.values()), kafka_ms[rows], timezone=rules.timezone, year=rules.year)
+            given = times_of(list(self.time.values()), kafka_ms[rows], rules.clock)
             time_ms[rows] = np.where(given == NO_TIME, time_ms[rows], given)
         return time_ms

@@ -232,8 +232,8 @@ SOURCE_MUTATIONS: Changes = {
         "consumers/decode/test_times.py::the_zone_of_the_rules_is_that_of_times_without_one",
     ),
     "consumers/decode/line_zones.py: a zone that is written has the wrong sign": (
-        "time_ms[zoned] -= zone_min[zoned]",
-        "time_ms[zoned] += zone_min[zoned]",
+        "time_ms[zoned] -= self.zone_min[zoned]",
+        "time_ms[zoned] += self.zone_min[zoned]",
         "consumers/decode/test_times.py::a_time_is_read_in_every_shape",
     ),
     "consumers/decode/otlp_json.py: an id of OTLP in JSON is taken for base64": (
