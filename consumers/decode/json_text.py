@@ -5,6 +5,7 @@ kept fields, one or a column of them, in the same form.
 """
 
 import re
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from operator import attrgetter
@@ -61,6 +62,14 @@ def write_document(document: object, plain: Callable[[object], object]) -> bytes
         return orjson.dumps(document, default=plain, option=orjson.OPT_NON_STR_KEYS)
     except orjson.JSONEncodeError:
         raise NotJson("nested too deeply") from None
+
+
+def text_of_bytes(content: bytes) -> str:
+    """Return how JSON has bytes: as the text that they are, else in base64."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return b64encode(content).decode()
 
 
 def write_flat(fields: Mapping[str, Scalar]) -> bytes:

@@ -4,7 +4,6 @@ A map is read by the rules of JSON objects: it is written as JSON and goes the s
 map names none.
 """
 
-from base64 import b64encode
 from datetime import datetime
 from typing import Final
 
@@ -12,7 +11,7 @@ from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.enveloped import Content, Contents
 from consumers.decode.found import Found, Values, undecodable
 from consumers.decode.json_reader import JsonReader
-from consumers.decode.json_text import MessagePackExtension, NotJson, Scalar, parse_msgpack, write_document
+from consumers.decode.json_text import MessagePackExtension, NotJson, Scalar, parse_msgpack, text_of_bytes, write_document
 from consumers.decode.rules import DecodeRules
 from consumers.decode.text_reader import TextReader
 
@@ -100,8 +99,5 @@ def _plain(value: object) -> Scalar:
             return float(seconds)
         value = bytes(value.data)
     if isinstance(value, bytes):
-        try:
-            return value.decode()
-        except UnicodeDecodeError:
-            return b64encode(value).decode()
+        return text_of_bytes(value)
     raise TypeError(type(value).__name__)
