@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from benchmarks.own_pipeline import say_nothing
-from producers.feed import FeedProgress, FeedWindow, feed
+from producers.feed import Feeder, FeedProgress, FeedWindow
 from producers.kafka import KafkaProducer
 from worker.cli.run import BackgroundService
 from worker.embedding.engine.engine import Engine
@@ -81,7 +81,7 @@ def fed(settings: Settings, service: Service, lists: Iterable[list[bytes]]) -> I
     window = FeedWindow(lambda: {place.partition: next_offset for place, next_offset in ledger.committed().items()})
 
     def body() -> None:
-        feed(iter(lists), producer, TOPIC, progress=progress, pause=stop.wait, refuse=lambda _line: None, window=window)
+        Feeder(producer, TOPIC, progress=progress, pause=stop.wait, window=window).feed(iter(lists), refuse=lambda _line: None)
 
     feeder = Stage("feed", body, lambda _name, error: failures.append(error))
     feeder.start()

@@ -12,6 +12,7 @@ from benchmarks.retrieval_scores import Indices, Spent, spend
 from consumers.columns import string_column
 from consumers.text.chunk import Chunker
 from consumers.text.mask import Masker
+from consumers.text.split_long import PieceLimits
 from sinks.line import PIECE_BYTES
 from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.vectors import Vectors
@@ -56,10 +57,12 @@ class Reader:
         self._chunker = Chunker(
             mask=self._masker.mask_column,
             count_tokens=lambda texts: tokenizer.count([self._document_prefix + text for text in texts]).tolist(),
-            max_tokens=model.prepared.max_tokens,
-            overhead_tokens=int(tokenizer.count([self._document_prefix])[0]),
-            max_text_bytes=PIECE_BYTES,
-            max_chunks=10_000,
+            limits=PieceLimits(
+                max_tokens=model.prepared.max_tokens,
+                overhead_tokens=int(tokenizer.count([self._document_prefix])[0]),
+                max_text_bytes=PIECE_BYTES,
+                max_chunks=10_000,
+            ),
         )
 
     def read(self, lines: Sequence[str], chosen: Sequence[int]) -> Read:

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 
-from producers.kafka import KafkaProducer
+from producers.kafka import KafkaProducer, OutgoingRecord
 
 _SEND_S = 300.0
 
@@ -14,7 +14,7 @@ def send(bootstrap_servers: str, topic: str, values: Iterable[bytes], *, partiti
     producer, failed = KafkaProducer(bootstrap_servers, {}, say=lambda _line: None), list[str]()
     for number, value in enumerate(values):
         partition = number // in_a_row % partitions
-        producer.send(topic, value=value, partition=partition, delivered=lambda why: failed.append(why) if why else None)
+        producer.send(topic, OutgoingRecord(value, partition=partition), delivered=lambda why: failed.append(why) if why else None)
     if producer.flush(_SEND_S) or failed:
         raise SystemExit(f"the broker did not take the lines: {failed[:1]}")
     producer.close(1.0)

@@ -7,6 +7,7 @@ from benchmarks.retrieval_scores import spend
 from consumers.columns import string_column
 from consumers.text.chunk import Chunker
 from consumers.text.mask import Masker
+from consumers.text.split_long import PieceLimits
 from sinks.line import PIECE_BYTES
 from worker.embedding.loaded import model_of
 from worker.embedding.tokenizer import Tokenizer
@@ -25,10 +26,12 @@ def tokens_saved(masker: Masker, lines: Sequence[str]) -> float:
         cut = Chunker(
             mask=masker.mask_column,
             count_tokens=lambda texts: tokenizer.count([model.document_prefix + text for text in texts]).tolist(),
-            max_tokens=model.max_tokens,
-            overhead_tokens=int(tokenizer.count([model.document_prefix])[0]),
-            max_text_bytes=PIECE_BYTES,
-            max_chunks=_MAX_CHUNKS,
+            limits=PieceLimits(
+                max_tokens=model.max_tokens,
+                overhead_tokens=int(tokenizer.count([model.document_prefix])[0]),
+                max_text_bytes=PIECE_BYTES,
+                max_chunks=_MAX_CHUNKS,
+            ),
         ).split(string_column(lines))
         tokens = tokenizer.count([model.document_prefix + text for text in cut.template.values])
         return spend(cut.template.codes.tolist(), tokens).saved_share

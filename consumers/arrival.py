@@ -5,7 +5,7 @@
 """
 
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -228,8 +228,8 @@ class ArrivalColumns:
             return
         size = self._end - self._begin
         grown = _new_columns(max(2 * (size + records), _LEAST_ROWS))
-        columns: tuple[NDArray[Any], ...] = self._columns
-        longer: tuple[NDArray[Any], ...] = grown
+        columns: tuple[NDArray[np.generic], ...] = self._columns
+        longer: tuple[NDArray[np.generic], ...] = grown
         for column, fresh in zip(columns, longer, strict=True):
             fresh[:size] = column[self._begin : self._end]
         self._columns, self._first = grown, self._first + self._begin

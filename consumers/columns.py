@@ -123,7 +123,7 @@ def join_texts(parts: Sequence[Column | str]) -> Column:
     return pc.binary_join_element_wise(*parts, "")
 
 
-def cut_texts(column: Column, begins: NDArray[np.integer[Any]], ends: NDArray[np.integer[Any]]) -> Column:
+def cut_texts(column: Column, begins: NDArray[np.integer], ends: NDArray[np.integer]) -> Column:
     """Copy a stretch of each of n strings: its bytes `begins` to before `ends`, both int[n], which may not lie within a character."""
     data, places = utf8_of(column)
     # Every second of these strings is one that was asked for; those between are what is left over.

@@ -10,6 +10,7 @@ the caller's to get right. ctypes lets go of the GIL during a call. `X.c` become
 """
 
 import ctypes
+from collections.abc import Callable
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -17,17 +18,20 @@ from typing import Any
 
 import numpy as np
 
+CType = Any
+"""A type of ctypes or of numpy's interface to it, which have no public type; None: nothing is returned."""
+
 
 class NotCompiled(ImportError):
     """A library is missing, or was compiled from another file; one line for the user."""
 
 
-def array_of(kind: type[np.generic]) -> Any:  # noqa: ANN401 - a type of ctypes
+def array_of(kind: type[np.generic]) -> CType:
     """Return the type of an array that a function reads, as one of its `arguments`."""
     return np.ctypeslib.ndpointer(kind, ndim=1, flags=("C_CONTIGUOUS", "ALIGNED"))
 
 
-def output_of(kind: type[np.generic]) -> Any:  # noqa: ANN401 - a type of ctypes
+def output_of(kind: type[np.generic]) -> CType:
     """Return the type of an array that a function writes to, as one of its `arguments`."""
     return np.ctypeslib.ndpointer(kind, ndim=1, flags=("C_CONTIGUOUS", "ALIGNED", "WRITEABLE"))
 
@@ -37,7 +41,7 @@ BYTES, PLACES = array_of(np.uint8), array_of(np.int32)
 """Of a column, as `utf8_of` returns them."""
 
 
-def c_function(module: str, library: str, name: str, *arguments: Any, returns: Any = None) -> Any:  # noqa: ANN401 - types and functions of ctypes
+def c_function(module: str, library: str, name: str, *arguments: CType, returns: CType = None) -> Callable[..., Any]:
     """Return a function of the library beside a module, whose `__file__` is given. Raises NotCompiled."""
     function = _load(Path(module).with_name(f"{library}.c"))[name]
     function.argtypes, function.restype = arguments, returns

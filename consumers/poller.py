@@ -13,8 +13,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from consumers.assignment import Receipt
+from consumers.commits import Commits
 from consumers.held import HeldRecords
 from consumers.ledger import Ledger
+from consumers.pausing import Pausing
 from consumers.record import Partition, Records
 from consumers.source import Source, SourceExpired
 from consumers.waiting_place import WaitingPlace
@@ -78,23 +80,15 @@ class Poller:
         self._held = HeldRecords()
         self.places: tuple[WaitingPlace[Partition], ...] = (self._held,)
         """Where records wait that are not admitted; the source has places of its own."""
-        self._admitted_s = 0.0
-        """When nothing was held, or something was admitted."""
-        self._paused = False
+        self._pausing = Pausing(patience_s=settings.patience_s, most_held_records=settings.most_held_records)
+        self.commits = Commits(source, ledger, say=say, fail_point=fail_point)
         self._intake_stopped = threading.Event()
         self._finished = threading.Event()
         self.intake_ended = threading.Event()
         """Set once nothing more will be delivered after `stop_intake`."""
-        self._may_commit = True
         self._next_commit_s = 0.0
-        self._under_way: dict[Partition, int] = {}  # sent in this assignment, no outcome yet
-        self.given_up: dict[Partition, int | None] = {}
-        """Partitions that went away after `stop_intake` before all of them was committed: the commit whose outcome is still to come, or
-        None: some of it will be read again. Replaced whole, so any thread may read it."""
         self.events: Counter[str] = Counter()
         """Assignments, revocations and losses: `assign`, `revoke`, `lost`."""
-        self.commits: Counter[str] = Counter()
-        """Offsets of partitions that the broker took or not: `accepted`, `refused`."""
         self._began_s: float | None = None
         self.last_poll_s = time.monotonic()
         self.end_offsets: dict[Partition, int] = {}
@@ -108,13 +102,14 @@ class Poller:
             self._source.subscribe(self)
             while not self._finished.is_set():
                 self._turn()
-            self._commit(is_last=True)
+            self.commits.begin(is_last=True)
             ended_well = True
         except SourceExpired:
-            self._commit(is_last=True)  # what is settled is not among what is gone
+            self.commits.begin(is_last=True)  # what is settled is not among what is gone
             raise
         finally:
-            self._may_commit = self._may_commit and ended_well
+            if not ended_well:
+                self.commits.forbid()
             self.intake_ended.set()
             self._settings = PollerSettings(max_poll_interval_s=0.0)  # leaving: no grace for what is still open
             self._source.close()
@@ -125,13 +120,10 @@ class Poller:
 
     def finish(self, *, commit: bool) -> None:
         """End the loop; after a crash nothing more is committed."""
-        self._may_commit = self._may_commit and commit
+        if not commit:
+            self.commits.forbid()
         self._intake_stopped.set()
         self._finished.set()
-
-    def forbid_commits(self) -> None:
-        """After a crash: from now on nothing is committed, whatever settles."""
-        self._may_commit = False
 
     def on_assign(self, partitions: Sequence[Partition]) -> None:
         """Begin fresh ledgers (Rebalance)."""
@@ -144,7 +136,7 @@ class Poller:
         self.events["revoke"] += 1
         self._fail_point("revoke")
         self._ledger.wait_until_settled(partitions, self._settings.grace_s)
-        self._commit(is_last=True)
+        self.commits.begin(is_last=True)
         self._let_go(partitions)
 
     def on_lost(self, partitions: Sequence[Partition]) -> None:
@@ -154,17 +146,7 @@ class Poller:
 
     def on_committed(self, accepted: Mapping[Partition, int], refused: Mapping[Partition, tuple[int, str]]) -> None:
         """Note what the broker has accepted; what it refused is tried again at the next tick (Rebalance)."""
-        if self.given_up:
-            over: dict[Partition, int | None] = {p: None for p, (due, _) in refused.items() if self.given_up.get(p) == due}
-            self.given_up = {p: due for p, due in (self.given_up | over).items() if due is None or accepted.get(p) != due}
-        for partition, next_offset in accepted.items():
-            if self._is_outcome(partition, next_offset):
-                self.commits["accepted"] += 1
-                self._ledger.mark_committed(partition, next_offset)
-        for partition, (next_offset, reason) in refused.items():
-            if self._is_outcome(partition, next_offset):
-                self.commits["refused"] += 1
-                self._say(f"commit of {partition.topic}/{partition.partition} was refused ({reason}); trying again")
+        self.commits.on_outcome(accepted, refused)
 
     def has_joined(self, now_s: float) -> bool:
         """Whether the group has said what is ours; under the `consumer` protocol it says nothing to a member for which nothing is left."""
@@ -186,13 +168,13 @@ class Poller:
             self.intake_ended.set()
         admitted = self._held.admit(self._ledger)
         if admitted:
-            self._admitted_s = self.last_poll_s
+            self._pausing.note_admitted(self.last_poll_s)
             self._fail_point("polled")
             self._deliver(admitted)
         if self.last_poll_s >= self._next_commit_s:
             self._next_commit_s = self.last_poll_s + self._settings.commit_interval_s
             self._note_ends()
-            self._commit()
+            self.commits.begin()
             self.end_offsets = self._source.end_offsets()
 
     def _begin_again(self) -> None:
@@ -202,7 +184,7 @@ class Poller:
         """
         if self._intake_stopped.is_set():
             return
-        asked = {p: offset for p, offset in self._ledger.asked_to_begin_again().items() if p not in self._under_way}
+        asked = {p: offset for p, offset in self._ledger.asked_to_begin_again().items() if not self.commits.is_under_way(p)}
         for partition, offset in (self._source.begin_again(asked) if asked else {}).items():
             self._drop_waiting([partition])
             self._ledger.begin_again(partition)
@@ -214,23 +196,17 @@ class Poller:
         room = max(self._settings.max_fetch_records - self._held.size, 1)
         if not self._held.size:
             return self._source.fetch(room, _IDLE_S)
-        if self._paused:
+        if self._pausing.is_paused:
             return self._source.fetch(room, _HELD_S)
         self._ledger.wait_for_room(self._held.first_bytes, _HELD_S)
         return self._source.fetch(1, 0.0)
 
     def _match_pause(self) -> None:
-        now_s = time.monotonic()
-        if not self._held.size:
-            self._admitted_s = now_s
-        is_stuck = self._held.size > 0 and now_s - self._admitted_s >= self._settings.patience_s
-        if is_stuck or self._held.size > self._settings.most_held_records or self._intake_stopped.is_set():
-            self._paused = True
-        elif self._paused and not self._held.size and self._ledger.has_room():
-            self._paused = False
-            self._source.resume()
-        if self._paused:
+        was_paused, is_ended = self._pausing.is_paused, self._intake_stopped.is_set()
+        if self._pausing.decide(self._held.size, time.monotonic(), has_room=self._ledger.has_room(), is_ended=is_ended):
             self._source.pause()
+        elif was_paused:
+            self._source.resume()
 
     def _note_ends(self) -> None:
         """Tell the ledger of partitions that were read to their end; not once records are thrown away, which were read but not admitted."""
@@ -241,35 +217,8 @@ class Poller:
             if partition not in held:
                 self._ledger.reach(partition, end_offset)
 
-    def _commit(self, *, is_last: bool = False) -> None:
-        """Begin a commit; only the last one of an assignment does not wait for the outcome of the one before."""
-        if not self._may_commit or (self._under_way and not is_last):
-            return
-        next_offsets = {p: next_offset for p, next_offset in self._ledger.committable().items() if self._under_way.get(p) != next_offset}
-        if not next_offsets:
-            return
-        self._fail_point("before_commit")
-        self._under_way |= next_offsets  # before it is sent: an outcome may be there at once
-        begun = self._source.commit(next_offsets, is_last=is_last)
-        for partition in next_offsets.keys() - begun.keys():
-            self._under_way.pop(partition, None)
-        self._fail_point("after_commit")
-
-    def _is_outcome(self, partition: Partition, next_offset: int) -> bool:
-        """Whether this is about a commit of this assignment; then it is not under way any more."""
-        if self._under_way.get(partition) != next_offset:
-            return False
-        del self._under_way[partition]
-        return True
-
     def _let_go(self, partitions: Sequence[Partition]) -> None:
-        if self._intake_stopped.is_set():
-            is_open, due = self._ledger.oldest_open_s(), self._ledger.committable()
-            left = [partition for partition in partitions if partition in is_open or partition in due]
-            sent = {p: due[p] for p in left if p not in is_open and self._under_way.get(p) == due[p]}
-            self.given_up = {**self.given_up, **{partition: sent.get(partition) for partition in left}}
-        for partition in partitions:
-            self._under_way.pop(partition, None)
+        self.commits.end(partitions, is_drain=self._intake_stopped.is_set())
         self._drop_waiting(partitions)
         self._ledger.revoke(partitions)
 

@@ -10,7 +10,7 @@ import ssl
 import time
 from collections.abc import Iterator, Mapping
 from http.client import HTTPException
-from typing import Any, Final
+from typing import Final
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request, build_opener
@@ -79,7 +79,7 @@ class RegistryClient:
         """Ask for something that every registry has. Raises RegistryAway."""
         self._request("schemas/types")
 
-    def _ask_descriptor(self, place: str) -> dict[str, Any]:
+    def _ask_descriptor(self, place: str) -> dict[str, object]:
         """Ask for a Protobuf schema as a descriptor.
 
         Karapace fails at this where the schema refers to others, but has it by subject and version (Aiven-Open/karapace#1263).
@@ -91,7 +91,7 @@ class RegistryClient:
                 return self._ask(f"subjects/{quote(subject, safe='')}/versions/{version}?deleted=true&format=serialized")
             raise
 
-    def _add_references(self, answer: Mapping[str, Any], query: str, found: dict[str, str], above: frozenset[str]) -> None:
+    def _add_references(self, answer: Mapping[str, object], query: str, found: dict[str, str], above: frozenset[str]) -> None:
         """Add what a schema refers to, each after those that it refers to itself."""
         for name, subject, version in _references(answer):
             if name in found or name in above:
@@ -102,7 +102,7 @@ class RegistryClient:
             self._add_references(referred, query, found, above | {name})
             found[name] = _text(referred)
 
-    def _ask(self, place: str) -> dict[str, Any]:
+    def _ask(self, place: str) -> dict[str, object]:
         content = self._request(place)
         try:
             answer = json.loads(content)
@@ -161,7 +161,7 @@ def _failure(error: HTTPError) -> SchemaNotFound | RegistryAway:
     return RegistryAway(f"{what} {error.code} {_line(error.reason)}" + (f", error {code}" if isinstance(code, int) else ""))
 
 
-def _references(answer: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
+def _references(answer: Mapping[str, object]) -> Iterator[tuple[str, str, int]]:
     references = answer.get("references") or ()
     for one in references if isinstance(references, list | tuple) else (None,):
         match one:
@@ -190,7 +190,7 @@ def _is_text(subject: str) -> bool:
     return subject.isascii() or not any("\ud800" <= one <= "\udfff" for one in subject)
 
 
-def _text(answer: Mapping[str, Any]) -> str:
+def _text(answer: Mapping[str, object]) -> str:
     text = answer.get("schema")
     if not isinstance(text, str):
         raise RegistryAway("it answers without a schema")

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final, Protocol
 
 from producers.envelope import HEAD_BYTES, DeadLetter, Envelope, ListedPiece, envelope, mark_headers
-from producers.kafka import TOO_LARGE, KafkaProducer, ProducerBroken, QueueFull
+from producers.kafka import TOO_LARGE, KafkaProducer, OutgoingRecord, ProducerBroken, QueueFull
 
 __all__ = ["HEAD_BYTES", "PRODUCER_PROPERTIES", "DeadLetter", "Envelope", "LetterBox", "LetterUndelivered", "TopicLetterBox", "envelope"]
 
@@ -138,7 +138,7 @@ class TopicLetterBox:
         """Mark the letter at a partition and offset, in that partition: Kafka never removes the mark before the letter."""
         headers = mark_headers(*place, failing, version=self._version)
         try:
-            self._producer.send(self._topic, value=None, headers=headers, partition=place[0], delivered=delivered, wait_s=wait_s)
+            self._producer.send(self._topic, OutgoingRecord(None, headers=headers, partition=place[0]), delivered=delivered, wait_s=wait_s)
         except (QueueFull, ProducerBroken) as error:
             raise LetterUndelivered(str(error)) from error
 
@@ -159,9 +159,7 @@ class TopicLetterBox:
             try:
                 self._producer.send(
                     self._topic,
-                    key=shaped.key,
-                    value=shaped.value,
-                    headers=shaped.headers,
+                    OutgoingRecord(shaped.value, key=shaped.key, headers=shaped.headers),
                     delivered=partial(self._finish, open_letter),
                     wait_s=0.0,
                 )

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Final, NamedTuple
+from typing import Final
 
 from producers.file_lines import LineTooLarge
 from producers.kafka import KafkaProducer, ProducerBroken, TopicMissing
@@ -98,83 +98,105 @@ class FeedWindow:
                 self._done[partition] += 1
 
 
-class _Feeder(NamedTuple):
-    """Where lines are sent, and what else `feed` was given.
+class Feeder:
+    """Sends lines to one topic.
 
     Thread: the feeding thread.
     """
 
-    producer: KafkaProducer
-    topic: str
-    partitions: int
-    progress: FeedProgress
-    pause: Callable[[float], bool]
-    window: FeedWindow | None
+    def __init__(
+        self,
+        producer: KafkaProducer,
+        topic: str,
+        *,
+        progress: FeedProgress,
+        pause: Callable[[float], bool],
+        rate: float | None = None,
+        window: FeedWindow | None = None,
+    ) -> None:
+        """`pause(seconds)` waits that long and returns True if the feed must stop, like `threading.Event().wait`.
 
-    def send(self, lines: Sequence[bytes]) -> bool:
+        `rate` is in lines per second.
+        """
+        self._producer = producer
+        self._topic = topic
+        self._progress = progress
+        self._pause = pause
+        self._rate = rate
+        self._window = window
+
+    def feed(self, lists: Iterable[Sequence[bytes | LineTooLarge]], *, refuse: Callable[[LineTooLarge], None]) -> None:
+        """Send every line of each list as a record without a key; return when all are acknowledged or it must stop.
+
+        `refuse` gets each line that is too large. Of the last `MOST_LINES` lines before a stop, those of some partitions may be sent and
+        earlier ones of others not. Raises FeedFailed.
+        """
+        partitions = self._count_partitions()
+        if partitions == 0:
+            return
+        progress, rate = self._progress, self._rate
+        started_s = time.monotonic()
+        for run in _runs(lists, MOST_LINES if rate is None else 1):
+            if progress.failure is not None:
+                break
+            if isinstance(run, LineTooLarge):
+                progress.read += 1
+                progress.too_large += 1
+                refuse(run)
+                continue
+            progress.read += len(run)
+            ahead_s = 0.0 if rate is None else progress.read / rate - (time.monotonic() - started_s)
+            if ahead_s > _RATE_SLACK_S and self._pause(ahead_s):
+                return
+            try:
+                if not self._send(run, partitions):
+                    return
+            except ProducerBroken as broken:
+                raise FeedFailed(f"topic {self._topic}: {broken}") from None
+        self._await_delivery()
+
+    def _send(self, lines: Sequence[bytes], partitions: int) -> bool:
         """Send lines, those of each partition together; False: it was told to stop, and some are not sent. Raises ProducerBroken."""
-        partitions, sent = self.partitions, self.progress.sent
+        sent = self._progress.sent
         left = [((sent + i) % partitions, lines[i::partitions]) for i in range(min(partitions, len(lines)))]
         while left:
             waiting: list[tuple[int, Sequence[bytes]]] = []
             for partition, own in left:
-                room = len(own) if self.window is None else self.window.admit(partition, own)
+                room = len(own) if self._window is None else self._window.admit(partition, own)
                 if room and not self._send_all(partition, own[:room]):
                     return False
                 if room < len(own):
                     waiting.append((partition, own[room:]))
             left = waiting
-            if left and self.pause(_WAIT_S):
+            if left and self._pause(_WAIT_S):
                 return False
         return True
 
     def _send_all(self, partition: int, lines: Sequence[bytes]) -> bool:
-        taken = self.producer.send_values(self.topic, lines, partition=partition, delivered=self.progress.note_delivery)
-        self.progress.sent += taken
+        taken = self._producer.send_values(self._topic, lines, partition=partition, delivered=self._progress.note_delivery)
+        self._progress.sent += taken
         return taken == len(lines)  # fewer only once the producer was told to stop
 
+    def _count_partitions(self) -> int:
+        """Return the number of partitions, waiting for a broker; 0 when told to stop first."""
+        while True:
+            try:
+                count = self._producer.partition_count(self._topic, timeout_s=_ASK_S)
+            except TopicMissing as missing:
+                raise FeedFailed(str(missing)) from None
+            if count is not None:
+                return count
+            if self._pause(_WAIT_S):
+                return 0
 
-def feed(
-    lists: Iterable[Sequence[bytes | LineTooLarge]],
-    producer: KafkaProducer,
-    topic: str,
-    *,
-    progress: FeedProgress,
-    pause: Callable[[float], bool],
-    refuse: Callable[[LineTooLarge], None],
-    rate: float | None = None,
-    window: FeedWindow | None = None,
-) -> None:
-    """Send every line of each list as a record without a key, and count in `progress`; return when all are acknowledged or it must stop.
-
-    `pause(seconds)` waits that long and returns True if the feed must stop, like `threading.Event().wait`. Of the last `MOST_LINES` lines
-    before a stop, those of some partitions may be sent and earlier ones of others not. `refuse` gets each line that is too large. `rate` is
-    in lines per second. Raises FeedFailed.
-    """
-    partitions = _partitions(producer, topic, pause)
-    if partitions == 0:
-        return
-    feeder = _Feeder(producer, topic, partitions, progress, pause, window)
-    most = MOST_LINES if rate is None else 1
-    started_s = time.monotonic()
-    for run in _runs(lists, most):
-        if progress.failure is not None:
-            break
-        if isinstance(run, LineTooLarge):
-            progress.read += 1
-            progress.too_large += 1
-            refuse(run)
-            continue
-        progress.read += len(run)
-        ahead_s = 0.0 if rate is None else progress.read / rate - (time.monotonic() - started_s)
-        if ahead_s > _RATE_SLACK_S and pause(ahead_s):
-            return
-        try:
-            if not feeder.send(run):
-                return
-        except ProducerBroken as broken:
-            raise FeedFailed(f"topic {topic}: {broken}") from None
-    _await_delivery(producer, topic, progress, pause)
+    def _await_delivery(self) -> None:
+        producer, progress = self._producer, self._progress
+        while progress.failure is None and producer.flush(_ASK_S):
+            if producer.fatal is not None or self._pause(0.0):
+                break
+        failure = progress.failure or producer.fatal
+        if failure is not None:
+            raise FeedFailed(f"topic {self._topic}: {failure} ({progress.acknowledged} of {progress.sent} records were delivered)")
 
 
 def _runs(lists: Iterable[Sequence[bytes | LineTooLarge]], most: int) -> Iterator[list[bytes] | LineTooLarge]:
@@ -191,25 +213,3 @@ def _runs(lists: Iterable[Sequence[bytes | LineTooLarge]], most: int) -> Iterato
                 run.append(line)
         if run:
             yield run
-
-
-def _partitions(producer: KafkaProducer, topic: str, pause: Callable[[float], bool]) -> int:
-    """Return the number of partitions, waiting for a broker; 0 when told to stop first."""
-    while True:
-        try:
-            count = producer.partition_count(topic, timeout_s=_ASK_S)
-        except TopicMissing as missing:
-            raise FeedFailed(str(missing)) from None
-        if count is not None:
-            return count
-        if pause(_WAIT_S):
-            return 0
-
-
-def _await_delivery(producer: KafkaProducer, topic: str, progress: FeedProgress, pause: Callable[[float], bool]) -> None:
-    while progress.failure is None and producer.flush(_ASK_S):
-        if producer.fatal is not None or pause(0.0):
-            break
-    failure = progress.failure or producer.fatal
-    if failure is not None:
-        raise FeedFailed(f"topic {topic}: {failure} ({progress.acknowledged} of {progress.sent} records were delivered)")

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
@@ -68,6 +68,20 @@ class _LogLines:
         self._line(template % parts)
 
 
+class OutgoingRecord(NamedTuple):
+    """A record that is to be sent.
+
+    Thread: any.
+    """
+
+    value: bytes | None
+    """None: a tombstone."""
+    key: bytes | None = None
+    headers: Sequence[Header] = ()
+    partition: int | None = None
+    """None: librdkafka chooses."""
+
+
 class KafkaProducer:
     """Reports every record it took exactly once, and runs all reports on one thread.
 
@@ -116,18 +130,8 @@ class KafkaProducer:
         """Call `tick(time.monotonic())` on the delivery thread about ten times a second."""
         self._ticks = (*self._ticks, tick)
 
-    def send(
-        self,
-        topic: str,
-        *,
-        value: bytes | None,
-        delivered: Delivered,
-        key: bytes | None = None,
-        headers: Sequence[Header] = (),
-        partition: int | None = None,
-        wait_s: float = math.inf,
-    ) -> None:
-        """Take one record. With `partition` None librdkafka chooses; a `value` of None is a tombstone.
+    def send(self, topic: str, record: OutgoingRecord, *, delivered: Delivered, wait_s: float = math.inf) -> None:
+        """Take one record.
 
         If the queue is full, waits for room: at most `wait_s`, not after `stopped()`, and never on the delivery thread itself, which makes
         the room. Raises QueueFull or ProducerBroken, and then `delivered` is never called. If the client refuses the record itself,
@@ -135,7 +139,7 @@ class KafkaProducer:
         """
         report = partial(_report, delivered)
         give_up_s = time.monotonic() + wait_s
-        while not self._take(report, topic, value, key, partition, headers):
+        while not self._take(report, topic, record):
             if self._stopped() or time.monotonic() >= give_up_s or threading.current_thread() is self._thread:
                 raise QueueFull(f"no room in the client's queue for a record of {topic}")
             with self._progress:
@@ -183,21 +187,13 @@ class KafkaProducer:
             self._client.close()
         return left
 
-    def _take(
-        self,
-        report: _Report,
-        topic: str,
-        value: bytes | None,
-        key: bytes | None,
-        partition: int | None,
-        headers: Sequence[Header],
-    ) -> bool:
+    def _take(self, report: _Report, topic: str, record: OutgoingRecord) -> bool:
         """Give one record to the client; False when its queue is full."""
         if self._fatal is not None or self._closing:
             raise ProducerBroken(self._fatal or "the producer is closed")
-        where = -1 if partition is None else partition
+        partition = -1 if record.partition is None else record.partition
         try:
-            self._client.produce(topic, value, key, where, on_delivery=report, headers=list(headers) or None)
+            self._client.produce(topic, record.value, record.key, partition, on_delivery=report, headers=list(record.headers) or None)
         except BufferError:
             return False
         except KafkaException as error:
@@ -215,15 +211,15 @@ class KafkaProducer:
         """
         if self._fatal is not None or self._closing:
             raise ProducerBroken(self._fatal or "the producer is closed")
-        messages: list[dict[str, Any]] = [{"value": value} for value in values]
+        messages: list[dict[str, object]] = [{"value": value} for value in values]
         try:
             if self._client.produce_batch(topic, messages, partition=partition, on_delivery=report) == len(messages):
                 return len(messages)
         except KafkaException as error:
             messages = [{_REFUSED: error.args[0]}] * len(messages)
         for place, message in enumerate(messages):
-            refusal: KafkaError | None = message.get(_REFUSED)
-            if refusal is None:
+            refusal = message.get(_REFUSED)
+            if not isinstance(refusal, KafkaError):
                 continue
             if refusal.code() == KafkaError._QUEUE_FULL:  # noqa: SLF001 - librdkafka's name
                 return place

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from producers.kafka import Header, KafkaProducer, QueueFull
+from producers.kafka import Header, KafkaProducer, OutgoingRecord, QueueFull
 
 CORRELATION_HEADER: Final = "kafka_correlationId"
 """The name that Spring's request-reply uses."""
@@ -91,7 +91,7 @@ class ReplySender:
 
         headers = ((CORRELATION_HEADER, reply.correlation_id), *reply.headers)
         try:
-            self._producer.send(reply.topic, value=reply.value, headers=headers, delivered=delivered, wait_s=0.0)
+            self._producer.send(reply.topic, OutgoingRecord(reply.value, headers=headers), delivered=delivered, wait_s=0.0)
         except QueueFull:
             self._finish(open_reply, "the client's queue is full")
             return

@@ -7,7 +7,7 @@ and subject are kept as fields by OpenTelemetry's names. An event without data i
 import re
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,7 +97,7 @@ def _structured(event: object) -> Content:
     """Return an event that is a JSON object. Raises NotCloudEvents, NotJson."""
     if not isinstance(event, dict) or not all(isinstance(event.get(name), str) for name in _REQUIRED):
         raise NotCloudEvents("no CloudEvents: no object with specversion, id, source and type")
-    data: Any = event.get("data")
+    data = event.get("data")
     encoded = event.get("data_base64")
     content_type = event.get("datacontenttype")
     named = content_type.lower() if isinstance(content_type, str) else ""
@@ -112,7 +112,7 @@ def _structured(event: object) -> Content:
     return _content(event, b"" if data is None else write_document(data, str), is_json=False)
 
 
-def _content(event: Mapping[str, Any], data: bytes, *, is_json: bool) -> Content:
+def _content(event: Mapping[str, object], data: bytes, *, is_json: bool) -> Content:
     time = event.get("time")
     fields = {field: text for name, field in _FIELDS.items() if isinstance(text := event.get(name), str)}
     parent = event.get("traceparent")

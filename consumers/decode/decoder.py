@@ -52,7 +52,7 @@ class Decoder:
         self._rules = rules
         self._schemas = schemas
         self._opener = Opener(rules, self.tally)
-        self._headers = LineHeaders(timezone=rules.timezone, year=rules.year)
+        self._headers = LineHeaders(rules.clock)
         self._readers: dict[Format, Reader] = {}
 
     def decode(

@@ -13,9 +13,9 @@ from consumers.columns import byte_column, string_column
 from consumers.decode.entries import Entries
 from consumers.decode.found import NO_TIME, Found, Reader, Values, too_many_entries
 from consumers.decode.joined import join_entries
-from consumers.decode.json_text import write_flat
+from consumers.decode.json_text import Scalar, write_flat
 from consumers.decode.json_times import times_of
-from consumers.decode.kept_fields import MOST_BYTES, Scalar, fits
+from consumers.decode.kept_fields import MOST_BYTES, fits
 from consumers.decode.rules import DecodeRules
 from consumers.rejection import Rejection
 
@@ -99,7 +99,7 @@ class Contents:
         rows = np.array([row for row, _ in written], np.int64)
         rules, kafka_ms = self._rules, self._values.kafka_ms[place[rows]]
         filled = time_ms.copy()
-        filled[rows] = times_of([time for _, time in written], kafka_ms, timezone=rules.timezone, year=rules.year)
+        filled[rows] = times_of([time for _, time in written], kafka_ms, rules.clock)
         return filled
 
     def _with_fields(self, entries: Entries, content: NDArray[np.int64]) -> Entries:

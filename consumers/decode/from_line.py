@@ -3,7 +3,6 @@
 `consumers.decode.decoder` asks for entries whose record does not say it. Works on columns; a pure function of text, rules and Kafka's time.
 """
 
-from datetime import tzinfo
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +12,9 @@ from consumers.columns import Coded, Column, used_values
 from consumers.decode.levels import LEVELS
 from consumers.decode.line_levels import find_levels
 from consumers.decode.line_services import find_services
-from consumers.decode.times import LineTimes, find_times
+from consumers.decode.line_zones import LineTimes
+from consumers.decode.rules import UTC_CLOCK, Clock
+from consumers.decode.times import find_times
 
 
 class _Read(NamedTuple):
@@ -32,15 +33,13 @@ class LineHeaders:
     Thread: one.
     """
 
-    def __init__(self, *, timezone: tzinfo | None = None, year: int | None = None) -> None:
-        """`timezone` and `year` are those of times that name none; None: UTC, and the last such time before Kafka's."""
-        self._timezone = timezone
-        self._year = year
+    def __init__(self, clock: Clock = UTC_CLOCK) -> None:
+        self._clock = clock
         self._last: _Read | None = None
 
     def times(self, text: Column, kafka_ms: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return when each of n lines was logged, milliseconds since 1970; `NO_TIME` where it does not say: int64[n]."""
-        return self._read(text).resolved(timezone=self._timezone, year=self._year, kafka_ms=kafka_ms)
+        return self._read(text).resolved(kafka_ms, self._clock)
 
     def levels(self, text: Column) -> Coded:
         """Return the level that each of n lines names; empty where it names none."""

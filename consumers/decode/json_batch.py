@@ -5,13 +5,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from consumers.columns import Column
-from consumers.decode.kept_fields import Scalar
+from consumers.decode.json_text import Scalar
 
 Bits = int | NDArray[np.int64]
 """The bits of a column: one number where all are alike, else int64[n]."""
@@ -61,7 +61,7 @@ class JsonBatch:
     def __init__(self, size: int, kafka_ms: NDArray[np.int64]) -> None:
         self.size = size
         self.kafka_ms = kafka_ms
-        self.columns: dict[str, list[Any]] = {}
+        self.columns: dict[str, Sequence[Scalar | None]] = {}
         self.flags: dict[str, Bits] = {}
         """By name: the bits of all n, or int64[n], `ABSENT` where there is none."""
         self.texts: dict[str, Column] = {}

@@ -10,7 +10,7 @@ rules, `consumers.decode.json_document`, of which no answer differs (`tests/prop
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,9 @@ from consumers.decode.json_form import ObjectForm
 from consumers.decode.json_group import KeyGroup, entries_of_group
 from consumers.decode.json_names import RENDERED, TRACE_NAMES
 from consumers.decode.json_roles import DEEP, STRING, TIME, RoleRules, Roles
-from consumers.decode.json_text import KeyKind, NotJson, parse_json
+from consumers.decode.json_text import KeyKind, NotJson, Scalar, parse_json
 from consumers.decode.json_times import times_of
-from consumers.decode.kept_fields import FITS, STATUS_NAMES, Scalar, fits, own_name
+from consumers.decode.kept_fields import FITS, STATUS_NAMES, fits, own_name
 from consumers.decode.rules import DecodeRules
 from consumers.text.regex import find_matching, find_starting
 
@@ -132,10 +132,8 @@ class JsonColumns:
     def _flags_by_value(self, name: str, kind: KeyKind, column: list[Any]) -> Bits:
         """Return the bits of a column of which each value must be looked at, if only once."""
         # 1 and True are equal, so numbers and booleans are known together with their type.
-        is_mixed = kind in (KeyKind.NUMBER, KeyKind.SCALAR)
-        keys: Sequence[Any] = [(type(value), value) for value in column] if is_mixed else column
-        distinct = dict.fromkeys(keys)
-        flags = {key: self._flags_of_value(name, key[1] if is_mixed else key) for key in distinct}
+        keys: Sequence[object] = list(zip(map(type, column), column, strict=True)) if kind in (KeyKind.NUMBER, KeyKind.SCALAR) else column
+        flags = {key: self._flags_of_value(name, value) for key, value in dict(zip(keys, column, strict=True)).items()}
         if len(set(flags.values())) == 1:
             return next(iter(flags.values()))
         return np.fromiter(map(flags.__getitem__, keys), np.int64, len(column))
@@ -153,7 +151,7 @@ class JsonColumns:
         return False
 
     def _take_times(self, batch: JsonBatch, name: str, column: Sequence[Scalar | None]) -> Bits:
-        times = times_of(column, batch.kafka_ms, timezone=self._rules.timezone, year=self._rules.year)
+        times = times_of(column, batch.kafka_ms, self._rules.clock)
         batch.times[name] = times
         is_time = times != NO_TIME
         return TIME if is_time.all() else is_time * TIME
@@ -164,7 +162,9 @@ class JsonColumns:
             seen = [known.get(b"" if raw is None else bytes(raw)) for raw in column]
         else:
             seen = list(map(known.get, map(bytes, column)))
-        found = cast("list[Nested]", seen) if None not in seen else self._learn_all(known, key, column)
+        found = [one for one in seen if one]
+        if len(found) < len(seen):
+            found = self._learn_all(known, key, column)
         values = list(dict.fromkeys(found))
         codes = np.fromiter(map(dict(zip(values, range(len(values)), strict=True)).__getitem__, found), np.int64, batch.size)
         nested = NestedColumn(key, codes, values)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from json import JSONDecoder
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,9 @@ from consumers.decode.json_frames import frames_of
 from consumers.decode.json_names import JOURNAL_MESSAGE, RENDERED, SECONDS_AND_NANOS
 from consumers.decode.json_roles import TIME, RoleRules, Roles, service_of, text_of_gelf, trace_of
 from consumers.decode.json_template import rendered
-from consumers.decode.json_text import NotJson, canonical_json, parse_json
+from consumers.decode.json_text import NotJson, Scalar, canonical_json, parse_json
 from consumers.decode.json_times import times_of
-from consumers.decode.kept_fields import LEVEL_ORIGINAL, Scalar, flat_fields, kept_of_sources
+from consumers.decode.kept_fields import LEVEL_ORIGINAL, flat_fields, kept_of_sources
 from consumers.decode.rules import DecodeRules
 
 _MOST_REMEMBERED: Final = 1_024
@@ -46,7 +46,7 @@ class Walked(NamedTuple):
     Thread: any.
     """
 
-    document: Mapping[str, Any]
+    document: Mapping[str, object]
     text: str
     """The text as it is, or the whole object where no field is the text."""
     flat: Mapping[str, Scalar]
@@ -63,9 +63,9 @@ class Documents:
     def __init__(self, rules: DecodeRules, roles: RoleRules) -> None:
         self._rules = rules
         self._roles = roles
-        self._known: dict[tuple[Any, Any], Roles] = {}
+        self._known: dict[tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]] | None], Roles] = {}
 
-    def walk(self, document: Mapping[str, Any]) -> Walked:
+    def walk(self, document: Mapping[str, object]) -> Walked:
         """Return an entry before its roles are known. Raises NotJson: nested too deeply to be written."""
         if len(document) == 1 and isinstance(wrapped := document.get(_WRAPPER), dict):
             document = wrapped
@@ -149,7 +149,7 @@ class Documents:
         ]
         if found:
             rows = np.array([row for row, _, _ in found])
-            parsed = times_of([value for _, _, value in found], kafka_ms[rows], timezone=self._rules.timezone, year=self._rules.year)
+            parsed = times_of([value for _, _, value in found], kafka_ms[rows], self._rules.clock)
             for (row, name, _), time_ms in zip(found, parsed.tolist(), strict=True):
                 if time_ms != NO_TIME:
                     times[row].setdefault(name, time_ms)
@@ -186,13 +186,13 @@ def _read_roles(roles: Roles, entry: Walked, flat: Mapping[str, Scalar]) -> tupl
     return text, trace, service, level, original
 
 
-def _values_of_template(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _values_of_template(document: Mapping[str, object], name: str) -> Mapping[str, object]:
     """Return what the names of a message template stand for: a whole object, or what it has under a name."""
     values = document.get(name) if name else document
     return values if isinstance(values, dict) else {}
 
 
-def documents_in(value: bytes, *, max_entries: int) -> list[Mapping[str, Any]]:
+def documents_in(value: bytes, *, max_entries: int) -> list[Mapping[str, object]]:
     """Return the objects of a value: one, those of an array, or several one after another. Raises NotJson, TooManyEntries."""
     try:
         document = parse_json(value)
@@ -202,12 +202,13 @@ def documents_in(value: bytes, *, max_entries: int) -> list[Mapping[str, Any]]:
         documents = document if isinstance(document, list) else [document]
     if len(documents) > max_entries:
         raise TooManyEntries
-    if not all(isinstance(element, dict) for element in documents):
+    objects: list[Mapping[str, object]] = [element for element in documents if isinstance(element, dict)]
+    if len(objects) < len(documents):
         raise NotJson("JSON, but neither an object nor an array of objects")
-    return documents
+    return objects
 
 
-def flat_of(document: Mapping[str, Any]) -> dict[str, Scalar]:
+def flat_of(document: Mapping[str, object]) -> dict[str, Scalar]:
     """Return the fields of an object under their dotted names, with what some sources write in a form of their own."""
     flat = flat_fields(document)
     message = document.get(JOURNAL_MESSAGE)
@@ -221,7 +222,7 @@ def flat_of(document: Mapping[str, Any]) -> dict[str, Scalar]:
     return flat | frames_of(document)
 
 
-def _several(value: bytes, max_entries: int) -> list[Any]:
+def _several(value: bytes, max_entries: int) -> list[object]:
     """Return what stands in a value one after another: mostly one object a line. Raises NotJson, TooManyEntries."""
     lines = [line for line in value.split(b"\n") if line.strip()]
     if len(lines) > 1:
@@ -230,7 +231,7 @@ def _several(value: bytes, max_entries: int) -> list[Any]:
         except NotJson:
             pass
     text = value.decode("utf-8", "replace")
-    documents: list[Any] = []
+    documents: list[object] = []
     start = _end_of_blanks(text, 0)
     while start < len(text) and len(documents) <= max_entries:
         if text[start] != "{":
@@ -251,7 +252,7 @@ def _end_of_blanks(text: str, start: int) -> int:
     return blanks.end() if blanks else start
 
 
-def _object_in(text: str) -> dict[str, Any] | None:
+def _object_in(text: str) -> dict[str, object] | None:
     """Return the object that a text is; None if it is none."""
     if not text.startswith("{") or not text.rstrip(_WHITE_SPACE).endswith("}"):
         return None

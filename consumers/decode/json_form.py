@@ -4,7 +4,7 @@ What is known of the form only decides how fast a value is read (`consumers.deco
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from consumers.decode.json_text import LONGEST_SHORT, FormParser, KeyKind, is_plain
 
@@ -28,7 +28,7 @@ class ObjectForm:
         self.parser: FormParser | None = None
         self._strangers = 0
 
-    def learn(self, documents: Iterable[Mapping[str, Any]]) -> bool:
+    def learn(self, documents: Iterable[Mapping[str, object]]) -> bool:
         """Take the keys of more objects into the form. Returns whether it has changed."""
         kinds = dict(self.kinds)
         for document in documents:

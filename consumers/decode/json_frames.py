@@ -1,7 +1,7 @@
 """Stack traces that are lists: of lines, of frames (log4j), or of exceptions with frames (structlog); as the text of their language."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 FRAME_NAMES: Final = (
     "exception", "thrown.extendedStackTrace", "thrown.stackTrace", "stack_trace", "stackTrace", "stacktrace", "error.stack_trace",
@@ -12,7 +12,7 @@ _MOST: Final = 2_000
 """Of lines, frames or exceptions: what follows is left out."""
 
 
-def frames_of(document: Mapping[str, Any]) -> dict[str, str]:
+def frames_of(document: Mapping[str, object]) -> dict[str, str]:
     """Return the stack traces of an object that are lists, by name, as texts."""
     found: dict[str, str] = {}
     for name in FRAME_NAMES:
@@ -27,17 +27,20 @@ def frames_of(document: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def _text_of(parts: Sequence[Any]) -> str:
+def _text_of(parts: Sequence[object]) -> str:
     """Return a list as a text; "" if it is no stack trace."""
-    if all(isinstance(part, str) for part in parts):
-        return "\n".join(parts)
-    if not all(isinstance(part, dict) for part in parts):
-        return ""
-    texts = [_python_text(part) if isinstance(part.get("frames"), list) else _java_frame(part) for part in parts]
+    if lines := [part for part in parts if isinstance(part, str)]:
+        return "\n".join(lines) if len(lines) == len(parts) else ""
+    texts = [_text_of_exception(part) if isinstance(part, dict) else "" for part in parts]
     return "" if "" in texts else "\n".join(texts)
 
 
-def _head_of(thrown: Mapping[str, Any]) -> str:
+def _text_of_exception(part: Mapping[str, object]) -> str:
+    frames = part.get("frames")
+    return _python_text(part, frames[:_MOST]) if isinstance(frames, list) else _java_frame(part)
+
+
+def _head_of(thrown: Mapping[str, object]) -> str:
     """Return what log4j says beside the frames: class and message."""
     name, message = thrown.get("name"), thrown.get("message")
     if not isinstance(name, str):
@@ -45,7 +48,7 @@ def _head_of(thrown: Mapping[str, Any]) -> str:
     return f"{name}: {message}\n" if isinstance(message, str) and message else f"{name}\n"
 
 
-def _java_frame(frame: Mapping[str, Any]) -> str:
+def _java_frame(frame: Mapping[str, object]) -> str:
     owner, method, file, line = (frame.get(name) for name in ("class", "method", "file", "line"))
     if not (isinstance(owner, str) and isinstance(method, str)):
         return ""
@@ -55,11 +58,11 @@ def _java_frame(frame: Mapping[str, Any]) -> str:
     return f"\tat {owner}.{method}({place})"
 
 
-def _python_text(one: Mapping[str, Any]) -> str:
+def _python_text(one: Mapping[str, object], frames: Sequence[object]) -> str:
     kind, value = one.get("exc_type"), one.get("exc_value")
     if not isinstance(kind, str):
         return ""
-    frames = [frame for frame in one["frames"][:_MOST] if isinstance(frame, dict)]
-    lines = [f'  File "{frame.get("filename")}", line {frame.get("lineno")}, in {frame.get("name")}' for frame in frames]
+    known = [frame for frame in frames if isinstance(frame, dict)]
+    lines = [f'  File "{frame.get("filename")}", line {frame.get("lineno")}, in {frame.get("name")}' for frame in known]
     last = f"{kind}: {value}" if isinstance(value, str) and value else kind
     return "\n".join(["Traceback (most recent call last):", *lines, last])

@@ -1,7 +1,7 @@
 """Makes the entries of JSON objects whose fields have the same roles: columns in, columns out."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from consumers.columns import Coded, Column, coded_alike, coded_texts, line_column, null_column, string_column, take, text_bytes
 from consumers.decode.entries import Entries
 from consumers.decode.found import NO_TIME
+from consumers.decode.json_batch import NestedColumn
 from consumers.decode.json_roles import Roles, service_of, text_of_gelf, trace_of
-from consumers.decode.json_text import flat_class, is_plain, write_lines
-from consumers.decode.kept_fields import HTTP_STATUS, LEVEL_ORIGINAL, MOST_BYTES, KeptField, Scalar, kept_of_sources
+from consumers.decode.json_text import Scalar, flat_class, is_plain, write_lines
+from consumers.decode.kept_fields import HTTP_STATUS, LEVEL_ORIGINAL, MOST_BYTES, KeptField, kept_of_sources
 from consumers.decode.source_template import SourceTemplates
 
 _FEW: Final = 256
@@ -19,21 +20,6 @@ _FEW: Final = 256
 _MOST_CLASSES: Final = 256
 _CODABLE: Final = ({str}, {int}, {bool})
 """Types within which values that are equal are written alike: 0.0 and -0.0, 1 and True are equal."""
-
-
-class Leaves(Protocol):
-    """A column of nested objects.
-
-    Thread: one.
-    """
-
-    @property
-    def codes(self) -> NDArray[np.int64]:
-        """int64[n]: places in `values`."""
-
-    @property
-    def values(self) -> Sequence[Any]:
-        """What is nested; each has its fields in `leaves`."""
 
 
 class KeyGroup(NamedTuple):
@@ -44,13 +30,13 @@ class KeyGroup(NamedTuple):
 
     rows: NDArray[np.int64]
     is_all: bool
-    columns: Mapping[str, list[Any]]
-    nested: Sequence[Leaves]
+    columns: Mapping[str, Sequence[Scalar | None]]
+    nested: Sequence[NestedColumn]
     texts: Mapping[str, Column]
     times: Mapping[str, NDArray[np.int64]]
 
     def values(self, name: str) -> Sequence[Any]:
-        """Return the values of a field that all rows have, or none has."""
+        """Return the values of a field that all rows have, or none has: strings where that is the field's role."""
         nested = self.nested_of(name)
         if nested is not None:
             by_code = [one.leaves.get(name) for one in nested.values]
@@ -60,7 +46,7 @@ class KeyGroup(NamedTuple):
             return (None,) * len(self.rows)
         return column if self.is_all else [column[row] for row in self.rows.tolist()]
 
-    def nested_of(self, name: str) -> Leaves | None:
+    def nested_of(self, name: str) -> NestedColumn | None:
         """Return where a field is nested; None if it is at the top, or is none."""
         if name in self.columns and self.columns[name][int(self.rows[0])] not in _EMPTY:
             return None
@@ -69,7 +55,7 @@ class KeyGroup(NamedTuple):
                 return nested
         return None
 
-    def codes_of(self, nested: Leaves) -> NDArray[np.int64]:
+    def codes_of(self, nested: NestedColumn) -> NDArray[np.int64]:
         """Return which nested object each row has."""
         return nested.codes if self.is_all else nested.codes[self.rows]
 
@@ -137,7 +123,7 @@ def _services(roles: Roles, group: KeyGroup) -> Coded:
     return _coded({value: service_of(name, value) for value in dict.fromkeys(values)}, values)
 
 
-def _coded(labels: Mapping[Any, str], values: Sequence[Any]) -> Coded:
+def _coded(labels: Mapping[Scalar | None, str], values: Sequence[Scalar | None]) -> Coded:
     """Return the label of each value."""
     distinct = coded_texts(labels.values())
     if len(labels) == 1:
@@ -171,11 +157,11 @@ def _has_own_original(group: KeyGroup) -> bool:
 
 
 def _distinct_rows(
-    sources: Sequence[KeptField], tops: Mapping[int, Sequence[Any]], group: KeyGroup
+    sources: Sequence[KeptField], tops: Mapping[int, Sequence[Scalar | None]], group: KeyGroup
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:  # fmt: skip
     """Return a row for each combination of values, and which combination each row has; None if most rows have one of their own."""
     codes = np.zeros(len(group.rows), np.int64)
-    seen: list[Leaves] = []
+    seen: list[NestedColumn] = []
     for place, field in enumerate(sources):
         nested = group.nested_of(field.source)
         if nested is not None and place not in tops:
@@ -195,10 +181,10 @@ def _distinct_rows(
     return (rows, places_of) if 2 * len(rows) <= len(codes) else (None, None)
 
 
-_classes: dict[tuple[str, ...], Callable[..., Any]] = {}
+_classes: dict[tuple[str, ...], Callable[..., object]] = {}
 
 
-def _written(sources: Sequence[KeptField], columns: Sequence[Sequence[Any]]) -> Column:
+def _written(sources: Sequence[KeptField], columns: Sequence[Sequence[Scalar | None]]) -> Column:
     if not all(is_plain(field.name) for field in sources):
         rows = zip(*columns, strict=True)
         return string_column(

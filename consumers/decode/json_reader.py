@@ -8,7 +8,7 @@ that are written as JSON go to their readers.
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,8 +97,8 @@ class JsonReader:
         self._rest = 0 if is_changed else self._next_rest
         return is_changed
 
-    def _objects(self, values: Values, rows: NDArray[np.int64]) -> list[Mapping[str, Any]]:
-        found: list[Mapping[str, Any]] = []
+    def _objects(self, values: Values, rows: NDArray[np.int64]) -> list[Mapping[str, object]]:
+        found: list[Mapping[str, object]] = []
         for row in rows[:: max(1, len(rows) // _MOST_SHOWN)].tolist():
             if not _BEGINS_BATCH.match(values.value[row]):
                 with suppress(NotJson, TooManyEntries):
@@ -139,7 +139,7 @@ class JsonReader:
         places = np.array(place)
         return self._documents.entries(walked, places, np.array(sub, np.int32), values.kafka_ms[places]), failed, foreign
 
-    def _reader_of(self, document: Mapping[str, Any]) -> str | None:
+    def _reader_of(self, document: Mapping[str, object]) -> str | None:
         """Return which other reader reads a value that is such an object or begins with one."""
         if self._readers[_BATCH] is not None and any(isinstance(document.get(name), list) for name in _OF_BATCH):
             return _BATCH

@@ -27,17 +27,8 @@ from consumers.decode.json_names import (
     TIME_OF_CLEF,
     TRACE_NAMES,
 )
-from consumers.decode.kept_fields import (
-    ALIASES,
-    FITS,
-    LEVEL_ORIGINAL,
-    LONGEST_STRING,
-    STATUS_NAMES,
-    KeptField,
-    Scalar,
-    kept_flags,
-    kept_sources,
-)
+from consumers.decode.json_text import Scalar
+from consumers.decode.kept_fields import ALIASES, FITS, LEVEL_ORIGINAL, LONGEST_STRING, STATUS_NAMES, KeptField, kept_flags, kept_sources
 from consumers.decode.levels import (
     is_own_name,
     level_of_name,

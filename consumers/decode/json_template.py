@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from consumers.decode.json_text import NotJson, canonical_json
 
@@ -11,7 +11,7 @@ _RENDERINGS: Final = "@r"
 _ESCAPED: Final = {"{{": "{", "}}": "}"}
 
 
-def rendered(template: str, event: Mapping[str, Any]) -> str:
+def rendered(template: str, event: Mapping[str, object]) -> str:
     """Return a template with values in place of its names: `{User}`, `{@Order}`, `{Elapsed:0.00}`; a name without a value stays.
 
     Values with a format are written as the event's `@r` has them, the others as they are, without quotation marks.

@@ -5,6 +5,7 @@ kept fields, one or a column of them, in the same form.
 """
 
 import re
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from operator import attrgetter
@@ -13,10 +14,13 @@ from typing import Annotated, Any, Final
 import msgspec
 import orjson
 
+Scalar = str | int | float | bool
+
 LONGEST_SHORT: Final = 256
 """Characters of a string that is short."""
 _ESCAPED: Final = re.compile(r'[\x00-\x1f"\\]')
 _ENCODER: Final = msgspec.json.Encoder()
+_FLAT: Final = msgspec.json.Decoder(dict[str, Scalar])
 _MESSAGE_PACK: Final = msgspec.msgpack.Decoder()
 MessagePackExtension = msgspec.msgpack.Ext
 """A value of a type of its own: `code` and `data`."""
@@ -26,20 +30,22 @@ class NotJson(Exception):
     """The value cannot be read as log entries."""
 
 
-def parse_json(value: bytes | str) -> Any:  # noqa: ANN401 - whatever the value holds
+def parse_json(value: bytes | str) -> object:
     """Parse a value. Raises NotJson; of a name given twice the last counts."""
     try:
-        return orjson.loads(value)
+        document: object = orjson.loads(value)
     except orjson.JSONDecodeError:
         raise NotJson("not valid JSON") from None
+    return document
 
 
-def parse_msgpack(value: bytes) -> Any:  # noqa: ANN401 - whatever the value holds
+def parse_msgpack(value: bytes) -> object:
     """Parse MessagePack. Raises NotJson."""
     try:
-        return _MESSAGE_PACK.decode(value)
+        document: object = _MESSAGE_PACK.decode(value)
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
         raise NotJson("not valid MessagePack") from None
+    return document
 
 
 def canonical_json(document: object) -> str:
@@ -58,9 +64,22 @@ def write_document(document: object, plain: Callable[[object], object]) -> bytes
         raise NotJson("nested too deeply") from None
 
 
-def write_flat(fields: Mapping[str, str | int | float | bool]) -> bytes:
+def text_of_bytes(content: bytes) -> str:
+    """Return how JSON has bytes: as the text that they are, else in base64."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return b64encode(content).decode()
+
+
+def write_flat(fields: Mapping[str, Scalar]) -> bytes:
     """Write a flat object as UTF-8, in the order of its names' insertion. Raises ValueError for texts with lone surrogates."""
     return _ENCODER.encode(fields)
+
+
+def read_flat(fields: str) -> dict[str, Scalar]:
+    """Parse kept fields, as `write_flat` writes them."""
+    return _FLAT.decode(fields)
 
 
 def is_plain(name: str) -> bool:
@@ -75,7 +94,7 @@ def write_lines(objects: Sequence[object]) -> bytes:
 
 def flat_class(names: Sequence[str]) -> type[Any]:
     """Return a class whose objects, made of one value for each name, are written as flat objects; a value that is None is left out."""
-    fields = [(f"f{place}", Any, msgspec.field(default=None, name=name)) for place, name in enumerate(names)]
+    fields = [(f"f{place}", object, msgspec.field(default=None, name=name)) for place, name in enumerate(names)]
     return msgspec.defstruct("Flat", fields, omit_defaults=True, gc=False)
 
 

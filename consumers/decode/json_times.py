@@ -1,7 +1,6 @@
 """Times of structured entries: the values of fields, texts and numbers, in one column."""
 
 from collections.abc import Sequence
-from datetime import tzinfo
 from typing import Final
 
 import numpy as np
@@ -9,28 +8,24 @@ from numpy.typing import NDArray
 
 from consumers.columns import string_column
 from consumers.decode.found import NO_TIME
-from consumers.decode.kept_fields import Scalar
+from consumers.decode.json_text import Scalar
+from consumers.decode.rules import Clock
 from consumers.decode.times import parse_times
 
 _SCALES: Final = ((1e9, 1e10, 1e3), (1e11, 1e13, 1.0), (1e14, 1e16, 1e-3), (1e17, 9.2e18, 1e-6))
 """Numbers from, numbers below, and milliseconds in one of them: seconds, ms, µs, ns. What is between is no time."""
 
 
-def times_of(
-    values: Sequence[Scalar | None], kafka_ms: NDArray[np.int64], *, timezone: tzinfo | None, year: int | None
-) -> NDArray[np.int64]:  # fmt: skip
-    """Return the times that n values stand for, milliseconds since 1970; `NO_TIME` where they stand for none: int64[n].
-
-    `timezone` and `year` are those of texts that name none.
-    """
+def times_of(values: Sequence[Scalar | None], kafka_ms: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:
+    """Return the times that n values stand for, milliseconds since 1970; `NO_TIME` where they stand for none: int64[n]."""
     kinds = set(map(type, values))
     if kinds == {str}:
-        return parse_times(string_column(values), timezone=timezone, year=year, kafka_ms=kafka_ms)  # type: ignore[arg-type]
+        return parse_times(string_column(values), kafka_ms, clock)  # type: ignore[arg-type]
     found = np.full(len(values), NO_TIME)
     if str in kinds:
         rows = np.array([row for row, value in enumerate(values) if type(value) is str])
         texts = string_column([values[row] for row in rows.tolist()])
-        found[rows] = parse_times(texts, timezone=timezone, year=year, kafka_ms=kafka_ms[rows])
+        found[rows] = parse_times(texts, kafka_ms[rows], clock)
     for kind in (int, float):
         if kind in kinds:
             places = [row for row, value in enumerate(values) if type(value) is kind]

@@ -9,10 +9,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from consumers.decode.json_text import LONGEST_SHORT, write_flat
+from consumers.decode.json_text import LONGEST_SHORT, Scalar, write_flat
 from consumers.decode.rules import DecodeRules
-
-Scalar = str | int | float | bool
 
 LONGEST_STRING: Final = LONGEST_SHORT
 """Characters; a longer string is left out, unless the settings name its field."""

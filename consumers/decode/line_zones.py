@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consumers.decode.found import NO_TIME
+from consumers.decode.rules import Clock
 
 DAY_MS: Final = 24 * 3600 * 1000
 NO_ZONE: Final = np.iinfo(np.int16).max
@@ -33,31 +34,41 @@ def days_of(year: NDArray[np.int64], month: NDArray[np.int64], day: NDArray[np.i
     return start + (day - 1), is_year & (day >= 1) & (day <= _MONTH_STARTS[place + 1] - start)
 
 
-def resolved_times(
-    local_ms: NDArray[np.int64],
-    zone_min: NDArray[np.int16],
-    has_year: NDArray[np.bool_],
-    is_time: NDArray[np.bool_],
-    *,
-    timezone: tzinfo | None,
-    year: int | None,
-    kafka_ms: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """Return n times as milliseconds since 1970, `NO_TIME` where `is_time` is false and beyond 1970 to 2262: int64[n].
+class LineTimes:
+    """Times in n texts, as columns of length n; where `end` is 0 there is none, and of the others only `start` says anything.
 
-    The columns are those of `consumers.decode.times.LineTimes`.
+    Thread: one.
     """
-    time_ms = np.where(is_time, local_ms, NO_TIME)
-    without_year = np.flatnonzero(is_time & ~has_year)
-    if len(without_year):
-        time_ms[without_year] = _times_without_year(local_ms[without_year], timezone, year, kafka_ms[without_year])
-    zoned = np.flatnonzero(is_time & has_year & (zone_min != NO_ZONE) & (zone_min != 0))
-    time_ms[zoned] -= zone_min[zoned].astype(np.int64) * _MINUTE_MS
-    if timezone is not None:
-        local = np.flatnonzero(is_time & has_year & (zone_min == NO_ZONE))
-        time_ms[local] = times_in_zone(local_ms[local], timezone)
-    time_ms[(time_ms < 0) | (time_ms > _LAST_MS)] = NO_TIME
-    return time_ms
+
+    def __init__(self, size: int) -> None:
+        self.local_ms: NDArray[np.int64] = np.empty(size, np.int64)
+        """Milliseconds since 1970 as a clock in the time's own zone shows them; where `has_year` is false, month * 32 + day in days."""
+        self.zone_min: NDArray[np.int16] = np.empty(size, np.int16)
+        """Minutes that the zone is ahead of UTC; `NO_ZONE` where none is written."""
+        self.has_year: NDArray[np.bool_] = np.empty(size, np.bool_)
+        self.end: NDArray[np.uint8] = np.empty(size, np.uint8)
+        """Where in the text the time ends, below 128."""
+        self.start: NDArray[np.uint8] = np.empty(size, np.uint8)
+        """Where it begins; of a line without a time, where the last one begins that does not count there, else 0."""
+        self.kind: NDArray[np.uint8] = np.empty(size, np.uint8)
+
+    def resolved(self, kafka_ms: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:
+        """Return the times, milliseconds since 1970: int64[n]. `NO_TIME` where there is none, and beyond 1970 to 2262.
+
+        `kafka_ms`: Kafka's times, int64[n].
+        """
+        is_time = self.end > 0
+        time_ms = np.where(is_time, self.local_ms, NO_TIME)
+        without_year = np.flatnonzero(is_time & ~self.has_year)
+        if len(without_year):
+            time_ms[without_year] = _times_without_year(self.local_ms[without_year], kafka_ms[without_year], clock)
+        zoned = np.flatnonzero(is_time & self.has_year & (self.zone_min != NO_ZONE) & (self.zone_min != 0))
+        time_ms[zoned] -= self.zone_min[zoned].astype(np.int64) * _MINUTE_MS
+        if clock.timezone is not None:
+            local = np.flatnonzero(is_time & self.has_year & (self.zone_min == NO_ZONE))
+            time_ms[local] = times_in_zone(self.local_ms[local], clock.timezone)
+        time_ms[(time_ms < 0) | (time_ms > _LAST_MS)] = NO_TIME
+        return time_ms
 
 
 def times_in_zone(local_ms: NDArray[np.int64], timezone: tzinfo) -> NDArray[np.int64]:
@@ -101,17 +112,15 @@ def _distinct(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np
     return distinct, np.repeat(places, np.diff(begins, append=len(numbers)))
 
 
-def _times_without_year(
-    local_ms: NDArray[np.int64], timezone: tzinfo | None, year: int | None, kafka_ms: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _times_without_year(local_ms: NDArray[np.int64], kafka_ms: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:
     """Return times in the given year, or in the one that puts them last, but at most a day after Kafka's time.
 
     Without that year and without Kafka's time there is none.
     """
     days, of_day = np.divmod(local_ms, DAY_MS)
     month, day = np.divmod(days, 32)
-    if year is not None:
-        return _times_in_year(np.full(len(days), year), month, day, of_day, timezone)
+    if clock.year is not None:
+        return _times_in_year(np.full(len(days), clock.year), month, day, of_day, clock.timezone)
     time_ms = np.full(len(days), NO_TIME)
     latest = kafka_ms + DAY_MS
     # A clock may be a day ahead of UTC, so that its year is that of a day later.
@@ -120,9 +129,8 @@ def _times_without_year(
     for back in range(_YEARS_TO_LEAP_YEAR + 2):
         if not len(open_rows):
             break
-        found = _times_in_year(
-            last_year[open_rows] - back, month[open_rows], day[open_rows], of_day[open_rows], timezone
-        )  # fmt: skip
+        year = last_year[open_rows] - back
+        found = _times_in_year(year, month[open_rows], day[open_rows], of_day[open_rows], clock.timezone)
         is_good = (found != NO_TIME) & (found <= latest[open_rows])
         time_ms[open_rows[is_good]] = found[is_good]
         open_rows = open_rows[~is_good]

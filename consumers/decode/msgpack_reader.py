@@ -4,16 +4,14 @@ A map is read by the rules of JSON objects: it is written as JSON and goes the s
 map names none.
 """
 
-from base64 import b64encode
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.enveloped import Content, Contents
 from consumers.decode.found import Found, Values, undecodable
 from consumers.decode.json_reader import JsonReader
-from consumers.decode.json_text import MessagePackExtension, NotJson, parse_msgpack, write_document
-from consumers.decode.kept_fields import Scalar
+from consumers.decode.json_text import MessagePackExtension, NotJson, Scalar, parse_msgpack, text_of_bytes, write_document
 from consumers.decode.rules import DecodeRules
 from consumers.decode.text_reader import TextReader
 
@@ -47,7 +45,7 @@ class MsgpackReader:
         return contents.found(self._json, self._text)
 
 
-def _events_in(document: object) -> list[tuple[Scalar | None, dict[Any, Any]]]:
+def _events_in(document: object) -> list[tuple[Scalar | None, dict[object, object]]]:
     """Return the events of a value, with the times that stand beside them. Raises NotJson."""
     if isinstance(document, dict):
         return [(None, document)]
@@ -61,7 +59,7 @@ def _events_in(document: object) -> list[tuple[Scalar | None, dict[Any, Any]]]:
     return found
 
 
-def _event_of(element: object) -> tuple[Scalar | None, dict[Any, Any]] | None:
+def _event_of(element: object) -> tuple[Scalar | None, dict[object, object]] | None:
     """Return the event that a map is, `[time, map]`, or `[[time, attributes], map]`, which Fluent Bit has since 2.1."""
     if isinstance(element, dict):
         return None, element
@@ -78,7 +76,7 @@ def _event_of(element: object) -> tuple[Scalar | None, dict[Any, Any]] | None:
     return (time, body) if isinstance(time, int | float | str) and not isinstance(time, bool) else None
 
 
-def _pair_of(element: object) -> tuple[object, dict[Any, Any]] | None:
+def _pair_of(element: object) -> tuple[object, dict[object, object]] | None:
     if isinstance(element, list) and len(element) == 2 and isinstance(element[1], dict):  # noqa: PLR2004 - time and map
         return element[0], element[1]
     return None
@@ -101,8 +99,5 @@ def _plain(value: object) -> Scalar:
             return float(seconds)
         value = bytes(value.data)
     if isinstance(value, bytes):
-        try:
-            return value.decode()
-        except UnicodeDecodeError:
-            return b64encode(value).decode()
+        return text_of_bytes(value)
     raise TypeError(type(value).__name__)

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from consumers.decode.json_names import TEXT_NAMES
 from consumers.decode.json_roles import trace_of
-from consumers.decode.json_text import canonical_json
-from consumers.decode.kept_fields import LEVEL_ORIGINAL, Scalar, flat_fields, is_scalar, kept_of_flat
+from consumers.decode.json_text import Scalar, canonical_json
+from consumers.decode.kept_fields import LEVEL_ORIGINAL, flat_fields, is_scalar, kept_of_flat
 from consumers.decode.levels import LEVELS, is_own_name, level_of_name
 from consumers.decode.rules import DecodeRules, FieldNames
 from consumers.decode.source_template import LOGGER_NAMES, SourceTemplates

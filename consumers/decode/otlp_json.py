@@ -7,11 +7,11 @@ on each line.
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from consumers.decode.found import Found, Values, too_many_entries, undecodable
 from consumers.decode.json_text import NotJson, parse_json
-from consumers.decode.otlp_entry import LogRecord, OtlpOrigin, add_attribute, entry_of, hex_id, origin_of
+from consumers.decode.otlp_entry import LogRecord, OtlpEntry, OtlpOrigin, add_attribute, entry_of, hex_id, origin_of
 from consumers.decode.otlp_rows import OtlpRows, TooManyRecords
 from consumers.decode.rules import DecodeRules
 from consumers.decode.source_template import SourceTemplates
@@ -57,7 +57,7 @@ class OtlpJsonReader:
             rows.end_value(place)
         return rows.found(self._rules, values.kafka_ms)
 
-    def _read_batch(self, batch: Mapping[str, Any], rows: OtlpRows) -> None:
+    def _read_batch(self, batch: Mapping[str, object], rows: OtlpRows) -> None:
         """Add the entries of a batch. Raises NotOtlp, NotJson, TooManyRecords."""
         for group in _objects(batch, "resourceLogs", "resource_logs"):
             resource = _attributes(_object(group, "resource"))
@@ -69,7 +69,7 @@ class OtlpJsonReader:
                         raise TooManyRecords
                     rows.add_entry(self._entry(record, origin))
 
-    def _entry(self, record: Mapping[str, Any], origin: OtlpOrigin) -> Any:  # noqa: ANN401
+    def _entry(self, record: Mapping[str, object], origin: OtlpOrigin) -> OtlpEntry:
         plain = LogRecord(
             body=_any_value(_get(record, "body", "body"), _MOST_NESTED, is_body=True),
             event_name=_text(record, "eventName", "event_name"),
@@ -83,7 +83,7 @@ class OtlpJsonReader:
         return entry_of(plain, origin, self._rules, self._templates)
 
 
-def _batches(value: bytes) -> Iterator[Mapping[str, Any]]:
+def _batches(value: bytes) -> Iterator[Mapping[str, object]]:
     """Return the batches of a value. Raises NotJson, NotOtlp."""
     try:
         document = parse_json(value)
@@ -98,12 +98,12 @@ def _batches(value: bytes) -> Iterator[Mapping[str, Any]]:
         yield batch
 
 
-def _get(holder: Mapping[str, Any], camel: str, snake: str) -> Any:  # noqa: ANN401 - whatever the value holds
+def _get(holder: Mapping[str, object], camel: str, snake: str) -> object:
     found = holder.get(camel)
     return holder.get(snake) if found is None else found
 
 
-def _objects(holder: Mapping[str, Any], camel: str, snake: str) -> list[Mapping[str, Any]]:
+def _objects(holder: Mapping[str, object], camel: str, snake: str) -> list[Mapping[str, object]]:
     found = _get(holder, camel, snake)
     if found is None:
         return []
@@ -112,7 +112,7 @@ def _objects(holder: Mapping[str, Any], camel: str, snake: str) -> list[Mapping[
     return found
 
 
-def _object(holder: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _object(holder: Mapping[str, object], name: str) -> Mapping[str, object]:
     found = holder.get(name)
     if found is None:
         return {}
@@ -121,7 +121,7 @@ def _object(holder: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return found
 
 
-def _text(holder: Mapping[str, Any], camel: str, snake: str | None = None) -> str:
+def _text(holder: Mapping[str, object], camel: str, snake: str | None = None) -> str:
     found = _get(holder, camel, snake or camel)
     if found is None:
         return ""
@@ -130,7 +130,7 @@ def _text(holder: Mapping[str, Any], camel: str, snake: str | None = None) -> st
     return found
 
 
-def _uint64(holder: Mapping[str, Any], camel: str, snake: str) -> int:
+def _uint64(holder: Mapping[str, object], camel: str, snake: str) -> int:
     number = _integer(_get(holder, camel, snake))
     if number is None or not 0 <= number <= _MOST_UINT64:
         raise NotOtlp(f"not OTLP logs: {camel} is no number")
@@ -153,11 +153,11 @@ def _integer(found: object) -> int | None:
     return found if type(found) is int else None
 
 
-def _attributes(holder: Mapping[str, Any]) -> dict[str, object]:
+def _attributes(holder: Mapping[str, object]) -> dict[str, object]:
     return _pairs(_objects(holder, "attributes", "attributes"), _MOST_NESTED)
 
 
-def _pairs(pairs: list[Mapping[str, Any]], deeper: int) -> dict[str, object]:
+def _pairs(pairs: list[Mapping[str, object]], deeper: int) -> dict[str, object]:
     found: dict[str, object] = {}
     for pair in pairs:
         add_attribute(found, _text(pair, "key"), _any_value(pair.get("value"), deeper, is_body=False))
@@ -179,7 +179,7 @@ def _any_value(value: object, deeper: int, *, is_body: bool) -> object:
     return None
 
 
-def _plain(kind: str, found: Any, deeper: int, *, is_body: bool) -> object:  # noqa: ANN401, PLR0911 - a line for each type
+def _plain(kind: str, found: object, deeper: int, *, is_body: bool) -> object:  # noqa: PLR0911 - a line for each type
     if kind == "string" and isinstance(found, str):
         return found
     if kind == "bool" and isinstance(found, bool):

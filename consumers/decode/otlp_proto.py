@@ -6,17 +6,17 @@ of `consumers.decode.otlp_entry`.
 """
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.found import Found, Values, too_many_entries, undecodable
 from consumers.decode.json_text import NotJson, parse_json
 from consumers.decode.kept_fields import MOST_BYTES
-from consumers.decode.otlp_entry import LogRecord, OtlpOrigin, add_attribute, entry_of, hex_id, level_of, origin_of
+from consumers.decode.otlp_entry import LogRecord, OtlpEntry, OtlpOrigin, add_attribute, entry_of, hex_id, level_of, origin_of
 from consumers.decode.otlp_rows import LEVEL_CODES, OtlpRows, TooManyRecords
 from consumers.decode.otlp_shapes import Shapes
 from consumers.decode.otlp_wire import Texts, parse_attribute, parse_body, parse_logs, parse_resource, parse_scope
-from consumers.decode.protobuf_messages import NotProtobuf
+from consumers.decode.protobuf_messages import Message, NotProtobuf
 from consumers.decode.rules import DecodeRules
 from consumers.decode.source_template import SourceTemplates
 
@@ -83,7 +83,7 @@ class OtlpProtoReader:
             for logs in group.scope_logs:
                 self._read_records(logs.log_records, *self._origin(resource, logs.scope), rows)
 
-    def _read_records(self, records: Iterable[Any], number: int, origin: OtlpOrigin, rows: OtlpRows) -> None:
+    def _read_records(self, records: Iterable[Message], number: int, origin: OtlpOrigin, rows: OtlpRows) -> None:
         """Add the entries of the records of one origin. Raises NotProtobuf, NotJson."""
         shapes, levels, is_plain = self._shapes, self._levels, self._is_plain
         known, layouts = shapes.attributes, shapes.layouts
@@ -107,7 +107,7 @@ class OtlpProtoReader:
             if fields is None or source[0] != _QUOTE or (len(fields) > _SURELY_SHORT and len(fields.encode()) > MOST_BYTES):
                 rows.add_entry(self._by_general_rules(record, origin))
                 continue
-            if source is not _NO_TEMPLATE and (template := self._templates.text_of(parse_json(source), origin.logger)):
+            if source is not _NO_TEMPLATE and (template := self._templates.text_of(str(parse_json(source)), origin.logger)):
                 rows.template[len(rows.text)] = template
             rows.text.append(self._texts.text(body[start:]))
             rows.time_ns.append(record.time_unix_nano or record.observed_time_unix_nano)
@@ -115,7 +115,7 @@ class OtlpProtoReader:
             rows.level.append(level[0])
             rows.fields.append(fields or None)
 
-    def _by_general_rules(self, record: Any, origin: OtlpOrigin) -> Any:  # noqa: ANN401
+    def _by_general_rules(self, record: Message, origin: OtlpOrigin) -> OtlpEntry:
         text = self._texts.text
         attributes: dict[str, object] = {}
         for attribute in record.attributes:
@@ -145,7 +145,7 @@ class OtlpProtoReader:
                 self._origins[resource, scope] = found
         return found
 
-    def _level(self, record: Any) -> tuple[int, str]:  # noqa: ANN401
+    def _level(self, record: Message) -> tuple[int, str]:
         """Return a level's code and what was written instead of its name. Raises NotProtobuf."""
         if len(self._levels) >= _MOST_LEVELS:
             self._levels.clear()

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from consumers.columns import coded_texts, null_column, string_column, used_values
 from consumers.decode.entries import Entries
 from consumers.decode.found import NO_TIME, Found
+from consumers.decode.json_text import Scalar
 from consumers.decode.json_times import times_of
-from consumers.decode.kept_fields import Scalar
 from consumers.decode.levels import LEVELS
 from consumers.decode.otlp_entry import OtlpEntry
 from consumers.decode.rules import DecodeRules
@@ -98,6 +98,6 @@ class OtlpRows:
         time_ms = np.where(time_ns == 0, NO_TIME, (time_ns // np.uint64(_NS_PER_MS)).astype(np.int64))
         if self.time:
             rows = np.array(list(self.time), np.int64)
-            given = times_of(list(self.time.values()), kafka_ms[rows], timezone=rules.timezone, year=rules.year)
+            given = times_of(list(self.time.values()), kafka_ms[rows], rules.clock)
             time_ms[rows] = np.where(given == NO_TIME, time_ms[rows], given)
         return time_ms

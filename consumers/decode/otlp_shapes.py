@@ -13,18 +13,8 @@ from operator import itemgetter
 from struct import unpack_from
 from typing import Final, NamedTuple, cast
 
-from consumers.decode.json_text import write_flat
-from consumers.decode.kept_fields import (
-    HTTP_STATUS,
-    LONGEST_STRING,
-    MOST_BYTES,
-    WELL_KNOWN,
-    Scalar,
-    fits,
-    is_scalar,
-    kept_of_flat,
-    own_name,
-)
+from consumers.decode.json_text import Scalar, write_flat
+from consumers.decode.kept_fields import HTTP_STATUS, LONGEST_STRING, MOST_BYTES, WELL_KNOWN, fits, is_scalar, kept_of_flat, own_name
 from consumers.decode.otlp_entry import SERVICE, STACK_TRACE, OtlpOrigin, identity_fields
 from consumers.decode.otlp_wire import Texts, parse_attribute
 from consumers.decode.rules import DecodeRules

@@ -7,10 +7,10 @@ unparsed, because looking up bytes that were seen before is many times faster th
 
 from base64 import b64encode
 from collections.abc import Iterable
-from typing import Any, Final, cast
+from typing import Final
 
 from consumers.decode.otlp_entry import add_attribute
-from consumers.decode.protobuf_messages import NotProtobuf, WireField, message_classes, parse_message
+from consumers.decode.protobuf_messages import Message, NotProtobuf, WireField, message_classes, parse_message
 
 _CLASSES: Final = message_classes(
     "vectail.otlp",
@@ -69,7 +69,7 @@ class Texts:
             return utf8.decode("utf-8", "replace")
 
 
-def parse_logs(value: bytes) -> Any:  # noqa: ANN401 - classes made at run time
+def parse_logs(value: bytes) -> Message:
     """Parse `LogsData`, which is `ExportLogsServiceRequest` too. Raises NotProtobuf."""
     return parse_message(_CLASSES["Logs"], value)
 
@@ -99,7 +99,7 @@ def parse_body(body: bytes, texts: Texts) -> object:
     return _plain(parsed, texts)
 
 
-def attributes_of(pairs: Iterable[Any], texts: Texts) -> dict[str, object]:
+def attributes_of(pairs: Iterable[Message], texts: Texts) -> dict[str, object]:
     """Return attributes by name. Raises NotProtobuf."""
     found: dict[str, object] = {}
     for pair in pairs:
@@ -107,7 +107,7 @@ def attributes_of(pairs: Iterable[Any], texts: Texts) -> dict[str, object]:
     return found
 
 
-def _plain(value: Any, texts: Texts) -> object:  # noqa: ANN401 - classes made at run time
+def _plain(value: Message, texts: Texts) -> object:
     """Return a value as JSON has it: bytes as base64, what is empty as None. The parser refuses more than 100 levels of messages."""
     kind = value.WhichOneof("choice")
     if kind == "string_value":
@@ -121,4 +121,4 @@ def _plain(value: Any, texts: Texts) -> object:  # noqa: ANN401 - classes made a
         return [_plain(element, texts) for element in found.values]
     if kind == "kvlist_value":
         return attributes_of(found.values, texts)
-    return cast("object", found)
+    return found

@@ -4,7 +4,7 @@ Readers describe the messages that they want; the library's C parser (upb) reads
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from google.protobuf import (
     any_pb2,
@@ -21,7 +21,14 @@ from google.protobuf import (
     type_pb2,
     wrappers_pb2,
 )
-from google.protobuf.message import DecodeError
+from google.protobuf import descriptor as descriptors
+from google.protobuf import message as messages
+
+Message: TypeAlias = messages.Message
+"""An object of a class that is made at run time; its fields are its attributes."""
+Descriptor: TypeAlias = descriptors.Descriptor
+"""Of a message."""
+FieldDescriptor: TypeAlias = descriptors.FieldDescriptor
 
 _TYPES: Final = descriptor_pb2.FieldDescriptorProto
 _SCALARS: Final = {
@@ -58,7 +65,7 @@ class WireField(NamedTuple):
     """Whether it belongs to the message's one choice (`oneof`)."""
 
 
-def message_classes(package: str, schema: Mapping[str, Sequence[WireField]]) -> dict[str, Any]:
+def message_classes(package: str, schema: Mapping[str, Sequence[WireField]]) -> dict[str, type[Message]]:
     """Return a class for each message of a schema; `parse_message` makes objects of it."""
     file = descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package, syntax="proto3")
     for name, fields in schema.items():
@@ -79,15 +86,15 @@ def message_classes(package: str, schema: Mapping[str, Sequence[WireField]]) -> 
     return {name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{package}.{name}")) for name in schema}
 
 
-def parse_message(message_class: Any, value: bytes) -> Any:  # noqa: ANN401 - classes made at run time
+def parse_message(message_class: type[Message], value: bytes) -> Message:
     """Parse a message. Raises NotProtobuf."""
     try:
         return message_class.FromString(value)
-    except DecodeError:
+    except messages.DecodeError:
         raise NotProtobuf from None
 
 
-def described_file(serialized: bytes, imported: Sequence[tuple[str, bytes]]) -> Any:  # noqa: ANN401 - a descriptor
+def described_file(serialized: bytes, imported: Sequence[tuple[str, bytes]]) -> descriptors.FileDescriptor:
     """Return the descriptor of a file from its FileDescriptorProto. Raises NotProtobuf.
 
     `imported`: names and FileDescriptorProtos of files, each after those that it imports. An import that is not there is left out, because
@@ -112,10 +119,11 @@ def described_file(serialized: bytes, imported: Sequence[tuple[str, bytes]]) -> 
             pool.Add(file)
             there.add(file.name)
         return pool.FindFileByName("value.proto")
-    except (DecodeError, TypeError, ValueError, KeyError):
+    except (messages.DecodeError, TypeError, ValueError, KeyError):
         raise NotProtobuf from None
 
 
-def class_of(descriptor: Any) -> Any:  # noqa: ANN401 - classes made at run time
+def class_of(descriptor: Descriptor) -> type[Message]:
     """Return the class of a described message; `parse_message` makes objects of it."""
-    return message_factory.GetMessageClass(descriptor)
+    found: type[Message] = message_factory.GetMessageClass(descriptor)
+    return found

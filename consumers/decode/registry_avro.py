@@ -6,12 +6,12 @@ value can hold at most follows from its schema and its length, before it is read
 """
 
 import io
-from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 from fastavro import parse_schema, schemaless_reader
 from fastavro.schema import SchemaParseException, UnknownType
+from fastavro.types import DictSchema, NamedSchemas, Schema
 
 from consumers.decode.json_text import NotJson, parse_json
 from consumers.decode.registry_schemas import NotOfSchema, NotUtf8, TooManyValues, UnusableSchema
@@ -41,7 +41,7 @@ class AvroSchema:
 
     def __init__(self, schema: FetchedSchema) -> None:
         """Raises UnusableSchema."""
-        named: dict[str, Any] = {}
+        named: NamedSchemas = {}
         try:
             for _, text in schema.references:
                 _parse(text, named)
@@ -68,11 +68,14 @@ class AvroSchema:
         return found if isinstance(found, str) or found is None else write_value(found)
 
 
-def _parse(text: str, named: dict[str, Any]) -> Any:  # noqa: ANN401 - a schema is a name, a list or an object
-    return parse_schema(_without_times(parse_json(text)), named_schemas=named)
+def _parse(text: str, named: NamedSchemas) -> Schema:
+    schema = _without_times(parse_json(text))
+    if not isinstance(schema, str | list | dict):
+        raise TypeError(type(schema).__name__)
+    return parse_schema(schema, named_schemas=named)
 
 
-def _without_times(schema: Any) -> Any:  # noqa: ANN401
+def _without_times(schema: object) -> object:
     if isinstance(schema, list):
         return [_without_times(one) for one in schema]
     if not isinstance(schema, dict):
@@ -86,7 +89,7 @@ def _without_times(schema: Any) -> Any:  # noqa: ANN401
     return plain
 
 
-def _values_a_byte(schema: Any, named: Mapping[str, Any]) -> int:  # noqa: ANN401
+def _values_a_byte(schema: Schema, named: NamedSchemas) -> int:
     """Return how many values a byte of what is repeated may be, 1 to `_MOST_VALUES_A_BYTE`.
 
     Raises UnusableSchema if they are more, or if a value has too many fields or is nested without end.
@@ -110,19 +113,19 @@ class _Sizes:
     For each type it counts the most by which its values exceed that number for each of its bytes, and the most values without repetition.
     """
 
-    def __init__(self, named: Mapping[str, Any], values_a_byte: int) -> None:
+    def __init__(self, named: NamedSchemas, values_a_byte: int) -> None:
         self._named = named
         self._values_a_byte = values_a_byte
         self._known: dict[str, tuple[int, int]] = {}
         self._open: set[str] = set()
 
-    def check(self, schema: Any) -> int:  # noqa: ANN401
+    def check(self, schema: Schema) -> int:
         """Return the number of values a byte. Raises _HoldsMore, and UnusableSchema for another reason."""
         if self._of(schema)[1] > _MOST_VALUES:
             raise UnusableSchema(f"its Avro schema has more than {_MOST_VALUES} fields")
         return self._values_a_byte
 
-    def _of(self, schema: Any) -> tuple[int, int]:  # noqa: ANN401
+    def _of(self, schema: Schema) -> tuple[int, int]:
         if isinstance(schema, list):
             several = [self._of(one) for one in schema] or [(1, 1)]
             return max(excess for excess, _ in several) - self._values_a_byte, max(values for _, values in several)
@@ -160,5 +163,5 @@ class _Sizes:
         return self._known[name]
 
 
-def _unnamed(schema: Mapping[str, Any]) -> Mapping[str, Any] | str:
+def _unnamed(schema: DictSchema) -> Schema:
     return schema if schema["type"] == "fixed" else "int"  # an enum is written as a number

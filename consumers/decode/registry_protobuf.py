@@ -10,15 +10,15 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from consumers.decode.protobuf_messages import NotProtobuf, class_of, described_file, parse_message
+from consumers.decode.protobuf_messages import Descriptor, FieldDescriptor, Message, NotProtobuf, class_of, described_file, parse_message
 from consumers.decode.registry_schemas import NotOfSchema, UnusableSchema
 from consumers.decode.registry_values import write_value
 from consumers.decode.registry_wire import read_indexes
 from consumers.schema import FetchedSchema
 
 _MOST_CLASSES: Final = 1_000
-_Convert = Callable[[Any], Any]
-"""Makes a value of the library's plain."""
+_Convert = Callable[[Any], object]
+"""Makes a field's value plain: that of a message, an enumeration or several of them."""
 
 
 class ProtobufSchema:
@@ -37,7 +37,7 @@ class ProtobufSchema:
         except NotProtobuf:
             raise UnusableSchema("its Protobuf schema cannot be read") from None
         self._fields = _Fields()
-        self._classes: dict[tuple[int, ...], Any] = {}
+        self._classes: dict[tuple[int, ...], type[Message]] = {}
 
     def read(self, body: bytes, indexes: bytes | None, *, strict: bool, most_values: int) -> bytes | str | None:  # noqa: ARG002 - proto3 has no other strings, and a value takes two bytes
         """Return a value as JSON. Raises NotOfSchema, also where a string is not valid UTF-8."""
@@ -51,7 +51,7 @@ class ProtobufSchema:
             raise NotOfSchema("not Protobuf of its schema") from None
         return write_value(self._fields.plain(message))
 
-    def _class(self, path: tuple[int, ...]) -> Any:  # noqa: ANN401 - classes made at run time
+    def _class(self, path: tuple[int, ...]) -> type[Message]:
         found = self._classes.get(path)
         if found is None:
             if len(self._classes) >= _MOST_CLASSES:
@@ -59,7 +59,7 @@ class ProtobufSchema:
             found = self._classes[path] = class_of(self._described(path))
         return found
 
-    def _described(self, path: tuple[int, ...]) -> Any:  # noqa: ANN401
+    def _described(self, path: tuple[int, ...]) -> Descriptor:
         """Return the descriptor of the message that a value names. Raises NotOfSchema."""
         described = None
         messages = list(self._file.message_types_by_name.values())
@@ -75,17 +75,17 @@ def _serialized(text: str) -> bytes:
     return base64.b64decode(text.encode("ascii"), validate=True)
 
 
-class _Fields(dict[Any, tuple[str, _Convert | None]]):
+class _Fields(dict[FieldDescriptor, tuple[str, _Convert | None]]):
     """What is done with each field of a schema's messages, by its descriptor: its name, and what makes its value plain (None: nothing).
 
     Thread: one.
     """
 
-    def __missing__(self, field: Any) -> tuple[str, _Convert | None]:  # noqa: ANN401 - a descriptor
+    def __missing__(self, field: FieldDescriptor) -> tuple[str, _Convert | None]:
         found = self[field] = field.name, self._converter(field)
         return found
 
-    def plain(self, message: Any) -> dict[str, Any]:  # noqa: ANN401 - classes made at run time
+    def plain(self, message: Message) -> dict[str, object]:
         """Return a message as plain values. Its nesting is bounded: the library parses 100 levels."""
         found = {}
         for field, value in message.ListFields():
@@ -93,13 +93,13 @@ class _Fields(dict[Any, tuple[str, _Convert | None]]):
             found[name] = value if convert is None else convert(value)
         return found
 
-    def _converter(self, field: Any) -> _Convert | None:  # noqa: ANN401
+    def _converter(self, field: FieldDescriptor) -> _Convert | None:
         if field.message_type is not None and field.message_type.GetOptions().map_entry:
             return _of_pairs(self._one_converter(field.message_type.fields_by_name["value"]))
         convert = self._one_converter(field)
         return _of_several(convert) if field.is_repeated else convert
 
-    def _one_converter(self, field: Any) -> _Convert | None:  # noqa: ANN401
+    def _one_converter(self, field: FieldDescriptor) -> _Convert | None:
         if field.message_type is not None:
             well_known: _Convert | None = _CONVERT.get(field.message_type.full_name)
             return well_known or self.plain
@@ -117,7 +117,7 @@ def _of_pairs(convert: _Convert | None) -> _Convert:
     return dict if convert is None else lambda pairs: {key: convert(value) for key, value in pairs.items()}
 
 
-def _time(message: Any) -> Any:  # noqa: ANN401
+def _time(message: Message) -> object:
     """Return a time to the microsecond; as its parts if no calendar has it."""
     try:
         return datetime.fromtimestamp(message.seconds, UTC).replace(microsecond=message.nanos // 1000)
@@ -125,7 +125,7 @@ def _time(message: Any) -> Any:  # noqa: ANN401
         return {field.name: value for field, value in message.ListFields()}
 
 
-def _duration(message: Any) -> Any:  # noqa: ANN401
+def _duration(message: Message) -> object:
     """Return a duration as text; as its parts if it is none that can be written."""
     try:
         return message.ToJsonString()
@@ -133,11 +133,11 @@ def _duration(message: Any) -> Any:  # noqa: ANN401
         return {field.name: value for field, value in message.ListFields()}
 
 
-def _struct(message: Any) -> dict[str, Any]:  # noqa: ANN401
+def _struct(message: Message) -> dict[str, object]:
     return {key: _struct_value(value) for key, value in message.fields.items()}
 
 
-def _struct_value(message: Any) -> Any:  # noqa: ANN401
+def _struct_value(message: Message) -> object:
     kind = message.WhichOneof("kind")
     if kind == "struct_value":
         return _struct(message.struct_value)
@@ -146,7 +146,7 @@ def _struct_value(message: Any) -> Any:  # noqa: ANN401
     return None if kind in (None, "null_value") else getattr(message, kind)
 
 
-def _wrapped(message: Any) -> Any:  # noqa: ANN401
+def _wrapped(message: Message) -> object:
     return message.value
 
 

@@ -55,10 +55,9 @@ class JsonSchema:
         if body.lstrip()[:1] != b'"':
             return body
         try:
-            text: str = parse_json(body)
+            return str(parse_json(body))
         except NotJson:
             raise NotOfSchema("not valid JSON") from None
-        return text
 
 
 _NEW_SCHEMA: Final[dict[str, Callable[[FetchedSchema], ValueSchema]]] = {

@@ -1,9 +1,8 @@
 """Writes what a registry's schema made of a value as JSON, so that the rules of JSON find text, time, level, service and fields in it."""
 
-import base64
 from decimal import Decimal
 
-from consumers.decode.json_text import NotJson, write_document
+from consumers.decode.json_text import NotJson, text_of_bytes, write_document
 from consumers.decode.registry_schemas import NotOfSchema
 
 
@@ -18,10 +17,7 @@ def write_value(value: object) -> bytes:
 def _plain(value: object) -> str:
     """Return as text what JSON has no type for: bytes as the text that they are, else in base64; decimals as they are written."""
     if isinstance(value, bytes):
-        try:
-            return value.decode("utf-8")
-        except UnicodeDecodeError:
-            return base64.standard_b64encode(value).decode("ascii")
+        return text_of_bytes(value)
     if isinstance(value, Decimal):
         return str(value)
     raise TypeError(type(value).__name__)

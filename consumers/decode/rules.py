@@ -6,12 +6,28 @@ Kafka time and headers: same entries.
 
 from dataclasses import dataclass
 from datetime import tzinfo
-from typing import Literal
+from typing import Final, Literal
 
 Format = Literal["auto", "text", "json", "logfmt", "syslog", "msgpack", "otlp_proto", "otlp_json", "cloudevents", "registry"]
 """`auto` decides for each value: by its headers, then its first bytes, then JSON, then text. It never guesses `otlp_proto` or `logfmt`."""
 MAX_RECORD_BYTES = 1_000_000
 MAX_OTHER_FIELDS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """What times mean that leave out part of themselves.
+
+    Thread: any.
+    """
+
+    timezone: tzinfo | None = None
+    """Zone of those that name none. None: UTC."""
+    year: int | None = None
+    """Year of those that name none. None: the one that puts them last, but at most a day after Kafka's time."""
+
+
+UTC_CLOCK: Final = Clock()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,10 +62,7 @@ class DecodeRules:
     """Whether a template that a record carries is the template of its line."""
     max_other_fields: int = MAX_OTHER_FIELDS
     """Most fields kept of an entry besides the well-known ones and those in `names.keep`, in the order of the value."""
-    timezone: tzinfo | None = None
-    """Zone of times in lines that name none. None: UTC."""
-    year: int | None = None
-    """Year of times in lines that name none. None: the one that puts the line last before Kafka's time."""
+    clock: Clock = UTC_CLOCK
     max_entries: int = 10_000
     """Most entries of one record."""
     max_record_bytes: int = MAX_RECORD_BYTES

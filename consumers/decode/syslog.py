@@ -26,26 +26,9 @@ from consumers.decode.valid_text import read_text
 from consumers.text.regex import find_matching
 
 _FACILITIES: Final = (
-    *(
-        "kern",
-        "user",
-        "mail",
-        "daemon",
-        "auth",
-        "syslog",
-        "lpr",
-        "news",
-        "uucp",
-        "cron",
-        "authpriv",
-        "ftp",
-        "ntp",
-        "audit",
-        "alert",
-        "clock",
-    ),
+    "kern", "user", "mail", "daemon", "auth", "syslog", "lpr", "news", "uucp", "cron", "authpriv", "ftp", "ntp", "audit", "alert", "clock",
     *(f"local{number}" for number in range(8)),
-)
+)  # fmt: skip
 _LEAST_WRONG_PRIORITY: Final = 8 * len(_FACILITIES)
 _NIL: Final = "-"
 _PROCESS: Final = "process.pid"
@@ -98,7 +81,7 @@ class SyslogReader:
             row=row,
             sub=sub,
             text=heads.text,
-            time_ms=parse_times(heads.time, timezone=self._rules.timezone, year=self._rules.year, kafka_ms=kafka_ms),
+            time_ms=parse_times(heads.time, kafka_ms, self._rules.clock),
             service=_without_nil(heads.tag),
             level=Coded(levels.codes[priority.codes], levels.values),
             fields=self._fields(heads, priority, ["" if number is None else _FACILITIES[number >> 3] for number in numbers]),

@@ -53,7 +53,7 @@ class TextReader:
         return Found(Entries(place, np.zeros(size, np.int32), text, time_ms, label, label, fields), failed)
 
     def _times(self, cri: CriLines, kafka_ms: NDArray[np.int64]) -> NDArray[np.int64]:
-        return parse_times(cri.time, timezone=self._rules.timezone, year=self._rules.year, kafka_ms=kafka_ms)
+        return parse_times(cri.time, kafka_ms, self._rules.clock)
 
 
 def _fields(cri: CriLines) -> Column:

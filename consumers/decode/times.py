@@ -14,60 +14,31 @@ or the client of an access log. One behind prose is part of the message. A bare 
 time: many messages begin with a number.
 """
 
-from datetime import tzinfo
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from consumers.columns import Column, utf8_of
-from consumers.decode.line_zones import resolved_times
+from consumers.decode.line_zones import LineTimes
+from consumers.decode.rules import UTC_CLOCK, Clock
 from consumers.native import BYTES, PLACES, SIZE, c_function, output_of
 
 OTHER, SYSLOG, NUMBER, GLOG, ACCESS = range(5)
 """What else the shape of a time says of the line: `SYSLOG` that a host follows, `GLOG` that its first letter is the level. As in C."""
 
 
-class LineTimes:
-    """Times in n texts, as columns of length n; where `end` is 0 there is none, and of the others only `start` says anything.
-
-    Thread: one.
-    """
-
-    def __init__(self, size: int) -> None:
-        self.local_ms: NDArray[np.int64] = np.empty(size, np.int64)
-        """Milliseconds since 1970 as a clock in the time's own zone shows them; where `has_year` is false, month * 32 + day in days."""
-        self.zone_min: NDArray[np.int16] = np.empty(size, np.int16)
-        """Minutes that the zone is ahead of UTC; `NO_ZONE` where none is written."""
-        self.has_year: NDArray[np.bool_] = np.empty(size, np.bool_)
-        self.end: NDArray[np.uint8] = np.empty(size, np.uint8)
-        """Where in the text the time ends, below 128."""
-        self.start: NDArray[np.uint8] = np.empty(size, np.uint8)
-        """Where it begins; of a line without a time, where the last one begins that does not count there, else 0."""
-        self.kind: NDArray[np.uint8] = np.empty(size, np.uint8)
-
-    def resolved(self, *, timezone: tzinfo | None, year: int | None, kafka_ms: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the times, milliseconds since 1970: int64[n]. `NO_TIME` where there is none, and beyond 1970 to 2262.
-
-        `timezone` is the zone of those that name none (None: UTC); `year` the year of those that name none (None: the one that puts them
-        last, but at most a day after Kafka's time, int64[n]).
-        """
-        return resolved_times(
-            self.local_ms, self.zone_min, self.has_year, self.end > 0, timezone=timezone, year=year, kafka_ms=kafka_ms
-        )  # fmt: skip
-
-
-def parse_times(texts: Column, *, timezone: tzinfo | None, year: int | None, kafka_ms: NDArray[np.int64]) -> NDArray[np.int64]:
+def parse_times(texts: Column, kafka_ms: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:
     """Return the times that n texts are, milliseconds since 1970: int64[n]. `NO_TIME` for null, and for what is none or ambiguous.
 
-    `timezone`, `year` and `kafka_ms` are those of `LineTimes.resolved`.
+    `kafka_ms`: Kafka's times, int64[n].
     """
-    return _read(_READ_WHOLE_TIMES, texts).resolved(timezone=timezone, year=year, kafka_ms=kafka_ms)
+    return _read(_READ_WHOLE_TIMES, texts).resolved(kafka_ms, clock)
 
 
 def iso_times(texts: Column) -> NDArray[np.int64]:
     """Return the times that n texts are, UTC where they name no zone and `NO_TIME` where they name no year: int64[n]."""
-    return parse_times(texts, timezone=None, year=None, kafka_ms=np.zeros(len(texts), np.int64))
+    return parse_times(texts, np.zeros(len(texts), np.int64), UTC_CLOCK)
 
 
 def find_times(lines: Column) -> LineTimes:
@@ -75,7 +46,7 @@ def find_times(lines: Column) -> LineTimes:
     return _read(_FIND_LINE_TIMES, lines)
 
 
-def _read(read: Any, texts: Column) -> LineTimes:  # noqa: ANN401 - a function of C
+def _read(read: Callable[..., None], texts: Column) -> LineTimes:
     data, ends = utf8_of(texts)
     times = LineTimes(len(texts))
     read(data, ends, len(texts), times.local_ms, times.zone_min, times.has_year, times.end, times.start, times.kind)

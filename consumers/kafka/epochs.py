@@ -7,7 +7,7 @@ arrive within `FRESH_S` of its question, which is less. Asking never blocks poll
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 from consumers.record import Partition
 from consumers.source import KafkaRefused
@@ -21,8 +21,27 @@ _WAIT_S = 0.1
 _RETRY_S = 0.5
 """Pause before a failed question is repeated."""
 
-AskTopicIds = Callable[[Sequence[str]], Mapping[str, Future[Any]]]
-"""Asks for descriptions of topics (`topic_id` is used); a failed future holds a KafkaException."""
+
+class TopicId(Protocol):
+    """The 128 bits of a topic's id."""
+
+    def get_most_significant_bits(self) -> int:
+        """Return the first 64 bits, signed."""
+
+    def get_least_significant_bits(self) -> int:
+        """Return the last 64 bits, signed."""
+
+
+class DescribedTopic(Protocol):
+    """What is used of the client's description of a topic."""
+
+    @property
+    def topic_id(self) -> TopicId:
+        """Zero if the broker gives topics no ids."""
+
+
+AskTopicIds = Callable[[Sequence[str]], Mapping[str, Future[DescribedTopic]]]
+"""Asks for descriptions of topics; a failed future holds a KafkaException."""
 
 
 class TopicWithoutId(KafkaRefused):
@@ -54,7 +73,7 @@ class TopicEpochs:
         self._answers: dict[str, _EpochAnswer] = {}
         self._retired: dict[str, set[str]] = {}
         """Epochs of deleted topics: a broker that lags behind may still return them."""
-        self._pending: dict[str, tuple[Future[Any], float]] = {}
+        self._pending: dict[str, tuple[Future[DescribedTopic], float]] = {}
         self._retry_at_s: dict[str, float] = {}
 
     def begin_assignment(self, partitions: Iterable[Partition], now_s: float) -> None:
@@ -162,7 +181,7 @@ class TopicEpochs:
                 self._unconfirmed.discard(partition)
 
 
-def epoch_of_topic(topic: str, topic_id: Any) -> str:  # noqa: ANN401 - the client's Uuid
+def epoch_of_topic(topic: str, topic_id: TopicId) -> str:
     """Return the first 8 hex digits of a topic's id. Raises TopicWithoutId."""
     if topic_id.get_most_significant_bits() == 0 and topic_id.get_least_significant_bits() == 0:
         raise TopicWithoutId(

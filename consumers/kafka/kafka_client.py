@@ -3,10 +3,10 @@
 `consumers.kafka.kafka_source` fills it with the real client; nothing here imports the client library.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import Future
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple, Protocol
 
+from consumers.kafka.epochs import AskTopicIds
 from consumers.kafka.resume_point import PartitionState, Position
 from consumers.record import Partition
 
@@ -27,7 +27,7 @@ class ClientError(Protocol):
 class KafkaClient(NamedTuple):
     """What the client can be asked and told; nothing blocks for long."""
 
-    ask_topic_ids: Callable[[Sequence[str]], Mapping[str, Future[Any]]]
+    ask_topic_ids: AskTopicIds
     ask_states: Callable[[Collection[Partition]], Mapping[Partition, PartitionState]]
     """Asks what n ≥ 1 partitions hold, all at once and for a short time only; omits those without an answer."""
     ask_positions: Callable[[Collection[Partition]], Mapping[Partition, Position] | None]

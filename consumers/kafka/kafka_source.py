@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
-from typing import Any
 
 from confluent_kafka import (
     OFFSET_BEGINNING,
@@ -25,7 +24,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient
 
 from consumers.kafka.connectivity import BrokerConnectivity, fatal_line
-from consumers.kafka.epochs import FRESH_S
+from consumers.kafka.epochs import FRESH_S, DescribedTopic
 from consumers.kafka.executor import Executor
 from consumers.kafka.kafka_client import KafkaClient
 from consumers.kafka.poll_budget import PollBudget
@@ -66,7 +65,7 @@ class KafkaSource:
         self._paused: set[Partition] = set()
         self._poll_budget = PollBudget()
         self._admin: AdminClient | None = None
-        self._probe: Future[Any] | None = None
+        self._probe: Future[DescribedTopic] | None = None
         """A request that is sent only to see whether a broker answers."""
         self._executor = Executor(settings, self._client(), say=say)
         self._intake = self._executor.intake
@@ -315,7 +314,7 @@ class KafkaSource:
                 raise KafkaException(place.error)
         return {Partition(place.topic, place.partition): Position(place.offset, place.leader_epoch) for place in found if place.offset >= 0}
 
-    def _ask_topic_ids(self, topics: Sequence[str]) -> dict[str, Future[Any]]:
+    def _ask_topic_ids(self, topics: Sequence[str]) -> dict[str, Future[DescribedTopic]]:
         return self._admin_client().describe_topics(TopicCollection(list(topics)), request_timeout=_EPOCH_TIMEOUT_S)
 
     def _list_topics(self) -> Collection[str] | None:

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from consumers.kafka.kafka_client import ClientError
 from consumers.record import HEADER_BYTES, NO_LEADER_EPOCH, Header, Partition, Record, Records
 
 _NO_TIMESTAMP = 0
@@ -37,7 +38,7 @@ class ClientMessage(Protocol):
     def leader_epoch(self) -> int | None:
         """Return the leader epoch of its batch; None if its format has none."""
 
-    def error(self) -> Any:  # noqa: ANN401 - the client's error
+    def error(self) -> ClientError | None:
         """Return the error that it carries instead of a record; None if it is a record."""
 
     def timestamp(self) -> tuple[int, int]:
@@ -49,7 +50,7 @@ class ClientMessage(Protocol):
     def value(self) -> bytes | None:
         """Return the value."""
 
-    def headers(self) -> Any:  # noqa: ANN401 - the client's list of pairs
+    def headers(self) -> Any:  # noqa: ANN401 - a list of pairs, which the types of the client say otherwise
         """Return the headers; raises SystemError if a name is not UTF-8, and must not be called again after that."""
 
 

@@ -26,7 +26,7 @@ from consumers.columns import (
     utf8_of,
 )
 from consumers.text.known_counts import CountTokens, KnownCounts
-from consumers.text.split_long import MaskColumn, Piece, Splitter
+from consumers.text.split_long import MaskColumn, Piece, PieceLimits, Splitter
 
 _LAST_ASCII = 0x7F
 
@@ -70,34 +70,14 @@ class Chunker:
     Thread: one; `count_tokens` belongs to a thread.
     """
 
-    def __init__(
-        self,
-        *,
-        mask: MaskColumn,
-        count_tokens: CountTokens,
-        max_tokens: int,
-        overhead_tokens: int,
-        max_text_bytes: int,
-        max_chunks: int,
-        takes_templates: bool = True,
-    ) -> None:
-        """`max_tokens` includes `overhead_tokens` (special tokens and prefix); `max_text_bytes` is what the index takes of one piece.
-
-        `takes_templates`: whether a source template takes the place of its text.
-        """
+    def __init__(self, *, mask: MaskColumn, count_tokens: CountTokens, limits: PieceLimits, takes_templates: bool = True) -> None:
+        """`takes_templates`: whether a source template takes the place of its text."""
         self._mask = mask
-        self._splitter = Splitter(
-            mask=mask,
-            count_tokens=KnownCounts(count_tokens).count,
-            max_tokens=max_tokens,
-            overhead_tokens=overhead_tokens,
-            max_text_bytes=max_text_bytes,
-            max_chunks=max_chunks,
-        )
-        self._max_text_bytes = max_text_bytes
-        self._max_chunks = max_chunks
+        self._splitter = Splitter(mask=mask, count_tokens=KnownCounts(count_tokens).count, limits=limits)
+        self._max_text_bytes = limits.max_text_bytes
+        self._max_chunks = limits.max_chunks
         self._takes_templates = takes_templates
-        self._surely_fits = min(max_tokens - overhead_tokens, max_text_bytes)
+        self._surely_fits = min(limits.budget_tokens, limits.max_text_bytes)
         """A token is at least one byte of ASCII text. Other text is counted: a model's normalisation may make it longer."""
 
     def split(self, text: Column, trace: Column | None = None, source: Column | None = None) -> Cut:

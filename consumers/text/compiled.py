@@ -5,11 +5,16 @@ match costs a few microseconds of Python, so it is for short lists of texts. Thi
 """
 
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import Protocol
 
 import re2
 
 _GROUP = re.compile(r"\\(\d)")
+
+
+class _Match(Protocol):
+    def groups(self) -> Sequence[bytes | None]: ...
 
 
 class CompiledMask:
@@ -34,6 +39,6 @@ class CompiledMask:
         replaced: bytes = self._pattern.sub(self._kept, utf8)
         return replaced
 
-    def _kept(self, match: Any) -> bytes:  # noqa: ANN401 - the binding has no types
+    def _kept(self, match: _Match) -> bytes:
         groups = match.groups()
         return b"".join([part if isinstance(part, bytes) else groups[part - 1] or b"" for part in self._parts])

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import orjson
@@ -44,7 +44,8 @@ _ID = re.compile(r"(?=[^0-9]*[0-9])[0-9a-fA-F:_-]{6,}")
 _ODD_IN_NAME = re.compile(r'[\s"\'={}\x00-\x1f\x7f]+')
 _PLAIN_VALUE = re.compile(r"[\w./:+-]+")
 _READABLE = str.maketrans({'"': "'", "{": "(", "}": ")"} | dict.fromkeys((*range(32), 127), " "))
-_NESTED: frozenset[type] = frozenset((dict, list))
+_NESTED = (dict, list)
+_NESTED_TYPES = frozenset(_NESTED)
 _SENTENCES = frozenset(("text", "log", "body", "line"))
 """Keys of what a program says, beside those that tell something in `key=value` too."""
 _SAYS_LITTLE = frozenset(("name", "text", "original", "string"))
@@ -125,18 +126,18 @@ def _mask(text: str, level: int) -> str | None:
     return f"{before} {masked}" if before else masked
 
 
-def _add_pairs(pairs: set[str], value: Any, label: _Label, level: int) -> None:  # noqa: ANN401 - whatever JSON holds
-    """Add the pairs of what a label stands for, a dict or a list, so many levels deep. Raises `_Unfit`."""
+def _add_pairs(pairs: set[str], value: dict[str, object] | list[object], label: _Label, level: int) -> None:
+    """Add the pairs of a label's value, which is this many levels deep. Raises `_Unfit`."""
     if level >= _MOST_LEVELS:
         raise _Unfit
-    if value.__class__ is list:
+    if isinstance(value, list):
         _add_values(pairs, zip(repeat(label), value, strict=False), level)
     elif len(value) > _MOST_PAIRS:
         raise _Unfit
     else:
         keys = _known_keys(label, tuple(value))
         values = tuple(value.values())
-        if _NESTED.isdisjoint(map(type, values)):
+        if _NESTED_TYPES.isdisjoint(map(type, values)):
             pairs |= keys.dropped
             _add_values(pairs, ((inner_label, values[place]) for place, inner_label in keys.kept), level)
         else:
@@ -145,9 +146,9 @@ def _add_pairs(pairs: set[str], value: Any, label: _Label, level: int) -> None: 
         raise _Unfit
 
 
-def _add_values(pairs: set[str], labelled: Iterable[tuple[_Label, Any]], level: int) -> None:
+def _add_values(pairs: set[str], labelled: Iterable[tuple[_Label, object]], level: int) -> None:
     for label, value in labelled:
-        if value.__class__ in _NESTED and value:
+        if value and isinstance(value, _NESTED):
             _add_pairs(pairs, value, label, level + 1)
         elif label.stays:
             pairs.add(label.pair + _said(value, level))

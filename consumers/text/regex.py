@@ -7,7 +7,6 @@ the only one of this room that imports the binding.
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,10 +15,10 @@ from numpy.typing import NDArray
 
 from consumers.columns import Column, as_texts, string_column, take
 
-Places = np.ndarray[Any, np.dtype[np.signedinteger[Any]]]
+Places = NDArray[np.signedinteger]
 """Ascending indices of texts in a column, or offsets in its bytes."""
 
-Utf8 = np.ndarray[Any, np.dtype[np.uint8]]
+Utf8 = NDArray[np.uint8]
 
 _ANY_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
 _BLOCK_BYTES = 64 * 1024

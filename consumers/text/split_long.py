@@ -12,6 +12,7 @@ text of one line of one sentence is cut into words at once.
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import NamedTuple, TypeVar
 
@@ -65,22 +66,40 @@ _Group = tuple[int, int]
 """Neighbours among atoms: from one to before another."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PieceLimits:
+    """How large a piece may be, and how many pieces a text may have.
+
+    Thread: any.
+    """
+
+    max_tokens: int
+    """Of a masked piece with prefix and special tokens."""
+    overhead_tokens: int
+    """Those of the prefix and the special tokens."""
+    max_text_bytes: int
+    """Of a raw and of a masked piece: what the index takes."""
+    max_chunks: int
+
+    @property
+    def budget_tokens(self) -> int:
+        """Tokens left for the text."""
+        return self.max_tokens - self.overhead_tokens
+
+
 class Splitter:
     """Every returned piece fits both limits; the pieces of a text, joined in order, are the text.
 
     Thread: one; `count_tokens` belongs to a thread.
     """
 
-    def __init__(
-        self, *, mask: MaskColumn, count_tokens: CountTokens, max_tokens: int, overhead_tokens: int, max_text_bytes: int, max_chunks: int
-    ) -> None:
-        """`max_tokens` includes `overhead_tokens`; `max_text_bytes` bounds a raw and a masked piece."""
+    def __init__(self, *, mask: MaskColumn, count_tokens: CountTokens, limits: PieceLimits) -> None:
         self._mask = mask
         self._count_tokens = count_tokens
-        self._overhead_tokens = overhead_tokens
-        self._budget = max_tokens - overhead_tokens
-        self._max_text_bytes = max_text_bytes
-        self._max_chunks = max_chunks
+        self._overhead_tokens = limits.overhead_tokens
+        self._budget = limits.budget_tokens
+        self._max_text_bytes = limits.max_text_bytes
+        self._max_chunks = limits.max_chunks
 
     def split_all(self, texts: Sequence[str]) -> list[list[Piece]]:
         """Split n texts that do not fit; the pieces of one that has more than `max_chunks` are an empty list.

@@ -82,4 +82,4 @@ def test_a_drain_begins_nothing_again_and_commits_nothing_of_it() -> None:
     assert scene.offsets(0) == [*range(5, 10)]
     assert "begin_again" not in scene.source.calls
     assert scene.committed() == {0: 5}
-    assert scene.poller.given_up == {}
+    assert scene.poller.commits.given_up == {}

@@ -236,9 +236,9 @@ def test_finish_without_a_commit_commits_nothing() -> None:
     assert "close" in scene.source.calls
 
 
-def test_after_forbid_commits_nothing_is_committed_whatever_settles() -> None:
+def test_once_commits_are_forbidden_nothing_is_committed_whatever_settles() -> None:
     scene = Scene()
-    scene.play(lambda: scene.produce(0, 3), lambda: scene.settle(0), scene.poller.forbid_commits, scene.settle, lambda: scene.give(1), idle)
+    scene.play(lambda: scene.produce(0, 3), lambda: scene.settle(0), scene.poller.commits.forbid, scene.settle, lambda: scene.give(1), idle)
     assert scene.committed() == {0: 1}
 
 

@@ -68,7 +68,7 @@ def test_a_record_that_is_thrown_away_when_intake_stops_is_not_passed_over() -> 
 def test_a_partition_that_goes_away_during_a_drain_with_open_records_is_given_up() -> None:
     scene = Scene()
     scene.play(lambda: scene.produce(0, 2), turn(lambda: scene.settle(0), scene.poller.stop_intake), lambda: scene.give(1), idle)
-    assert scene.poller.given_up == {scene.partition(0): None}
+    assert scene.poller.commits.given_up == {scene.partition(0): None}
 
 
 def test_a_partition_that_is_lost_during_a_drain_before_its_commit_was_accepted_is_given_up() -> None:
@@ -78,7 +78,7 @@ def test_a_partition_that_is_lost_during_a_drain_before_its_commit_was_accepted_
         lambda: scene.produce(0, 2),
         turn(scene.fall_silent, scene.poller.stop_intake),
         scene.lose,
-        lambda: seen.append(scene.poller.given_up),
+        lambda: seen.append(scene.poller.commits.given_up),
     )
     assert seen == [{scene.partition(0): 2}]
 
@@ -92,8 +92,8 @@ def test_what_became_of_a_commit_is_known_though_its_partition_has_moved_during_
         lambda: scene.produce(0, 2),
         turn(scene.fall_silent, scene.poller.stop_intake),
         lambda: scene.give(1),
-        turn(lambda: seen.append(scene.poller.given_up), scene.answer),
+        turn(lambda: seen.append(scene.poller.commits.given_up), scene.answer),
         idle,
     )
     assert seen == [{scene.partition(0): 2}]
-    assert scene.poller.given_up == ({scene.partition(0): None} if refusal else {})
+    assert scene.poller.commits.given_up == ({scene.partition(0): None} if refusal else {})

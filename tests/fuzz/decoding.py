@@ -16,7 +16,7 @@ from consumers.decode.entries import Decoded
 from consumers.decode.found import NO_TIME
 from consumers.decode.levels import LEVELS
 from consumers.decode.registry_schemas import Schemas
-from consumers.decode.rules import DecodeRules, FieldNames, Format
+from consumers.decode.rules import Clock, DecodeRules, FieldNames, Format
 from consumers.record import Header
 from tests.consumers.decode.seen import KAFKA_MS, Seen, seen
 
@@ -51,8 +51,7 @@ class DecoderCheck:
             strict=True,
             names=_NAMES,
             max_other_fields=2,
-            timezone=timezone(timedelta(hours=5, minutes=45)),
-            year=2020,
+            clock=Clock(timezone(timedelta(hours=5, minutes=45)), 2020),
             max_record_bytes=_MOST_RECORD_BYTES,
             max_entries=_MOST_ENTRIES,
         )

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from producers.kafka import EmbeddedBroker, KafkaProducer
+from producers.kafka import EmbeddedBroker, KafkaProducer, OutgoingRecord
 from producers.log_feed import synthetic_lines
 from sinks.milvus.milvus_settings import MilvusSettings
 from tests.log_topics import log_topics
@@ -87,7 +87,7 @@ class RealWorker:
         failed: list[str] = []
         for value in values:
             self._producer.send(
-                TOPIC, value=value, partition=self.sent % 4, delivered=lambda reason: failed.append(reason) if reason else None
+                TOPIC, OutgoingRecord(value, partition=self.sent % 4), delivered=lambda reason: failed.append(reason) if reason else None
             )
             self.sent += 1
         assert self._producer.flush(WAIT_S) == 0

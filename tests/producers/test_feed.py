@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from producers.feed import MOST_LINES, RECORD_OVERHEAD_BYTES, FeedFailed, FeedProgress, FeedWindow, feed
+from producers.feed import MOST_LINES, RECORD_OVERHEAD_BYTES, Feeder, FeedFailed, FeedProgress, FeedWindow
 from producers.file_lines import LineTooLarge
 from producers.kafka import EmbeddedBroker, KafkaProducer
 from tests.producers.conftest import WAIT_S, NewProducer, ReadTopic, Said
@@ -30,7 +30,7 @@ def test_line_i_goes_to_partition_i_modulo_their_number_and_all_are_acknowledged
     fed = FeedProgress()
     lines = [b"%d" % number for number in range(1_001)]
 
-    feed([lines], new_producer(), topic, progress=fed, pause=never, refuse=refuse_none)
+    Feeder(new_producer(), topic, progress=fed, pause=never).feed([lines], refuse=refuse_none)
 
     records = read_topic(topic, 1_001)
     assert {(record.partition(), record.offset()): record.value() for record in records} == {
@@ -51,7 +51,7 @@ def test_a_feed_goes_on_as_the_records_in_its_window_are_committed(new_producer:
 
     lines = [b"%03d" % number + b"x" * 100 for number in range(200)]
     window = FeedWindow(lambda: committed, limit_bytes=500)
-    feed([lines], new_producer(), topic, progress=fed, pause=commit_one_of_each, refuse=refuse_none, window=window)
+    Feeder(new_producer(), topic, progress=fed, pause=commit_one_of_each, window=window).feed([lines], refuse=refuse_none)
 
     assert {record.value() for record in read_topic(topic, 200)} == set(lines)
     assert max(most_open) <= 4 * 2, "two records with their overhead fit"
@@ -102,7 +102,7 @@ def test_lines_after_one_that_is_too_large_go_on_in_their_order(new_producer: Ne
         refused.append((line, fed.sent))
 
     lists: list[list[bytes | LineTooLarge]] = [[*lines[:5], TOO_LARGE, TOO_LARGE, *lines[5:]], [TOO_LARGE], []]
-    feed(lists, new_producer(), topic, progress=fed, pause=never, refuse=refuse)
+    Feeder(new_producer(), topic, progress=fed, pause=never).feed(lists, refuse=refuse)
 
     records = read_topic(topic, len(lines))
     assert {(record.partition(), record.offset()): record.value() for record in records} == {
@@ -118,7 +118,7 @@ def test_a_feed_that_is_stopped_at_a_full_queue_counts_what_was_taken(new_produc
     properties = {"queue.buffering.max.messages": "30", "linger.ms": "60000", "enable.idempotence": "false"}
     producer = new_producer(properties, stopped=lambda: True)
 
-    feed([[b"x"] * 100, [b"never"]], producer, topic, progress=fed, pause=never, refuse=refuse_none)
+    Feeder(producer, topic, progress=fed, pause=never).feed([[b"x"] * 100, [b"never"]], refuse=refuse_none)
 
     assert (fed.read, fed.sent) == (100, 30)
     assert producer.close(0.0) == 30
@@ -127,14 +127,8 @@ def test_a_feed_that_is_stopped_at_a_full_queue_counts_what_was_taken(new_produc
 def test_a_feed_that_is_told_to_stop_ends_while_it_waits_for_room(new_producer: NewProducer, topic: str) -> None:
     fed = FeedProgress()
 
-    feed(
-        [[b"x" * 100] * 50],
-        new_producer(),
-        topic,
-        progress=fed,
-        pause=lambda _: True,
-        refuse=refuse_none,
-        window=FeedWindow(dict[int, int], limit_bytes=500),
+    Feeder(new_producer(), topic, progress=fed, pause=lambda _: True, window=FeedWindow(dict[int, int], limit_bytes=500)).feed(
+        [[b"x" * 100] * 50], refuse=refuse_none
     )
 
     assert fed.sent == 8
@@ -151,7 +145,7 @@ def test_a_feed_without_a_broker_waits_until_told_to_stop(new_producer: NewProdu
         return stop.wait(WAIT_S)
 
     producer = new_producer(servers=f"127.0.0.1:{closed_port}")
-    feeding = threading.Thread(target=lambda: feed([[b"x"]], producer, "t", progress=fed, pause=pause, refuse=refuse_none))
+    feeding = threading.Thread(target=lambda: Feeder(producer, "t", progress=fed, pause=pause).feed([[b"x"]], refuse=refuse_none))
     feeding.start()
 
     assert waits.wait(WAIT_S)
@@ -175,7 +169,7 @@ def test_a_delivery_that_fails_ends_the_feed_with_one_line(said: Said) -> None:
         yield [b"never"]
 
     with pytest.raises(FeedFailed, match=r"topic logs: .*1 of 2 records were delivered") as failure:
-        feed(lists(), producer, "logs", progress=fed, pause=never, refuse=refuse_none)
+        Feeder(producer, "logs", progress=fed, pause=never).feed(lists(), refuse=refuse_none)
 
     assert "\n" not in str(failure.value)
     producer.close(0.0)
@@ -188,6 +182,6 @@ def test_a_rate_makes_the_feed_wait_for_as_long_as_it_says(new_producer: NewProd
         waited_s.append(seconds)
         return len(waited_s) == 3
 
-    feed([[b"x"] * 10], new_producer(), topic, progress=FeedProgress(), pause=pause, refuse=refuse_none, rate=0.01)
+    Feeder(new_producer(), topic, progress=FeedProgress(), pause=pause, rate=0.01).feed([[b"x"] * 10], refuse=refuse_none)
 
     assert [round(seconds, -1) for seconds in waited_s] == [100.0, 200.0, 300.0]

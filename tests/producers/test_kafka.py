@@ -2,10 +2,11 @@
 
 import threading
 from collections import Counter
+from functools import partial
 
 import pytest
 
-from producers.kafka import TOO_LARGE, EmbeddedBroker, KafkaProducer, ProducerBroken, ProducerMisconfigured, QueueFull
+from producers.kafka import TOO_LARGE, EmbeddedBroker, KafkaProducer, OutgoingRecord, ProducerBroken, ProducerMisconfigured, QueueFull
 from tests.producers.conftest import WAIT_S, NewProducer, Outcomes, ReadTopic, Said
 
 
@@ -13,7 +14,7 @@ def test_delivery_is_reported_when_the_broker_has_the_record(
     new_producer: NewProducer, topic: str, outcomes: Outcomes, read_topic: ReadTopic
 ) -> None:
     new_producer().send(
-        topic, key=b"k", value=b"v", headers=[("a", b"1"), ("a", b"\xff"), ("n", None)], partition=3, delivered=outcomes.of("r")
+        topic, OutgoingRecord(b"v", key=b"k", headers=[("a", b"1"), ("a", b"\xff"), ("n", None)], partition=3), delivered=outcomes.of("r")
     )
 
     assert outcomes.wait_for(1) == [("r", None)]
@@ -26,8 +27,11 @@ def test_every_record_is_reported_exactly_once_and_flush_waits_for_all(new_produ
     producer = new_producer()
     reports: Counter[int] = Counter()
 
+    def note(number: int, reason: str | None) -> None:
+        reports.update([number] if reason is None else [])
+
     for number in range(5_000):
-        producer.send(topic, value=b"x", delivered=lambda reason, number=number: reports.update([number] if reason is None else []))  # type: ignore[misc]
+        producer.send(topic, OutgoingRecord(b"x"), delivered=partial(note, number))
 
     assert producer.flush(WAIT_S) == 0
     assert reports == Counter(range(5_000))
@@ -41,7 +45,7 @@ def test_flush_returns_only_when_the_last_callback_has_returned(new_producer: Ne
         entered.set()
         release.wait(WAIT_S)
 
-    producer.send(topic, value=b"x", delivered=slow)
+    producer.send(topic, OutgoingRecord(b"x"), delivered=slow)
     assert entered.wait(WAIT_S)
 
     assert producer.flush(0.3) == 1
@@ -63,7 +67,7 @@ def test_callbacks_and_ticks_run_on_one_thread_that_is_not_the_senders(new_produ
         outcomes.of("r")(None)
 
     producer.each_tick(tick)
-    producer.send(topic, value=b"x", delivered=delivered)
+    producer.send(topic, OutgoingRecord(b"x"), delivered=delivered)
 
     outcomes.wait_for(1)
     assert ticked.wait(WAIT_S)
@@ -74,7 +78,7 @@ def test_without_a_broker_nothing_is_reported_until_close_and_its_absence_is_sai
     new_producer: NewProducer, closed_port: int, outcomes: Outcomes, said: Said
 ) -> None:
     producer = new_producer(servers=f"127.0.0.1:{closed_port}")
-    producer.send("t", value=b"x", delivered=outcomes.of("r"))
+    producer.send("t", OutgoingRecord(b"x"), delivered=outcomes.of("r"))
 
     line = said.wait_for("Connection refused")
     assert str(closed_port) in line
@@ -93,10 +97,10 @@ def test_a_record_of_the_largest_line_is_taken_and_a_larger_one_is_refused_by_na
     new_producer: NewProducer, topic: str, outcomes: Outcomes
 ) -> None:
     producer = new_producer()
-    producer.send(topic, value=b"x" * 2_000_000, delivered=outcomes.of("larger"))
+    producer.send(topic, OutgoingRecord(b"x" * 2_000_000), delivered=outcomes.of("larger"))
     assert outcomes.all == [("larger", TOO_LARGE)]
 
-    producer.send(topic, value=b"x" * 1_000_000, headers=[("h", b"y" * 1_000)], delivered=outcomes.of("largest"))
+    producer.send(topic, OutgoingRecord(b"x" * 1_000_000, headers=[("h", b"y" * 1_000)]), delivered=outcomes.of("largest"))
     assert outcomes.wait_for(2)[1] == ("largest", None)
 
 
@@ -106,14 +110,14 @@ def test_a_full_queue_is_refused_at_once_when_told_not_to_wait_or_to_stop(
     stopped = threading.Event()
     properties = {"queue.buffering.max.messages": "2"}
     producer = new_producer(properties, servers=f"127.0.0.1:{closed_port}", stopped=stopped.is_set)
-    producer.send("t", value=b"1", delivered=outcomes.of("1"))
-    producer.send("t", value=b"2", delivered=outcomes.of("2"))
+    producer.send("t", OutgoingRecord(b"1"), delivered=outcomes.of("1"))
+    producer.send("t", OutgoingRecord(b"2"), delivered=outcomes.of("2"))
 
     with pytest.raises(QueueFull, match="a record of t"):
-        producer.send("t", value=b"3", delivered=outcomes.of("3"), wait_s=0.0)
+        producer.send("t", OutgoingRecord(b"3"), delivered=outcomes.of("3"), wait_s=0.0)
     stopped.set()
     with pytest.raises(QueueFull):
-        producer.send("t", value=b"4", delivered=outcomes.of("4"))
+        producer.send("t", OutgoingRecord(b"4"), delivered=outcomes.of("4"))
     producer.close(0.0)
     assert sorted(name for name, _ in outcomes.all) == ["1", "2"]
 
@@ -165,7 +169,7 @@ def test_the_delivery_thread_does_not_wait_for_room_that_it_makes_itself(new_pro
             taken.append(producer.send_values(topic, [b"2", b"3"], partition=0, delivered=outcomes.of("more")))
         outcomes.of("first")(reason)
 
-    producer.send(topic, value=b"1", delivered=delivered)
+    producer.send(topic, OutgoingRecord(b"1"), delivered=delivered)
 
     outcomes.wait_for(1)
     assert taken[0] < 2
@@ -196,12 +200,12 @@ def test_a_callback_that_raises_breaks_the_producer_visibly(
     def broken(_reason: str | None) -> None:
         raise RuntimeError
 
-    producer.send(topic, value=b"x", delivered=broken)
+    producer.send(topic, OutgoingRecord(b"x"), delivered=broken)
 
     assert hooked.wait(WAIT_S)
     assert producer.fatal is not None
     with pytest.raises(ProducerBroken, match="callback raised"):
-        producer.send(topic, value=b"x", delivered=outcomes.of("r"))
+        producer.send(topic, OutgoingRecord(b"x"), delivered=outcomes.of("r"))
 
 
 @pytest.mark.parametrize(
@@ -233,12 +237,12 @@ def test_a_broker_that_goes_away_is_said_and_embedded_brokers_are_apart(outcomes
     assert first.bootstrap_servers != second.bootstrap_servers
     assert first.bootstrap_servers.startswith("127.0.0.1:")
     producer = KafkaProducer(first.bootstrap_servers, {}, say=said)
-    producer.send("t", value=b"x", delivered=outcomes.of("before"))
+    producer.send("t", OutgoingRecord(b"x"), delivered=outcomes.of("before"))
     outcomes.wait_for(1)
 
     first.close()
     first.close()
-    producer.send("t", value=b"x", delivered=outcomes.of("after"))
+    producer.send("t", OutgoingRecord(b"x"), delivered=outcomes.of("after"))
     said.wait_for("trying again")
     assert outcomes.all == [("before", None)]
     producer.close(0.0)

@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka import Consumer, Message, TopicPartition
 
 from producers.dead_letters import HEAD_BYTES, PRODUCER_PROPERTIES, DeadLetter, TopicLetterBox
-from producers.feed import FeedFailed, FeedProgress, feed
+from producers.feed import Feeder, FeedFailed, FeedProgress
 from producers.kafka import KafkaProducer
 from producers.replies import PRODUCER_PROPERTIES as REPLY_PROPERTIES
 from producers.replies import Reply, ReplySender
@@ -98,6 +98,6 @@ def test_a_feed_into_a_topic_that_is_missing_says_so(producer: KafkaProducer, un
     fed = FeedProgress()
 
     with pytest.raises(FeedFailed, match=f"topic {topic}: .*nknown topic"):
-        feed([[b"x"]], producer, topic, progress=fed, pause=lambda _: False, refuse=lambda _: None)
+        Feeder(producer, topic, progress=fed, pause=lambda _: False).feed([[b"x"]], refuse=lambda _: None)
 
     assert fed.read == 0

@@ -11,7 +11,7 @@ from consumers.columns import Coded, Column, as_texts, coded, coded_texts, strin
 from consumers.text import split_long
 from consumers.text.chunk import Chunker
 from consumers.text.mask import Masker
-from consumers.text.split_long import MaskColumn
+from consumers.text.split_long import MaskColumn, PieceLimits
 from tests.consumers.counters import COUNTERS, OVERHEAD_TOKENS, Count, bytes_each, count_all
 from tests.consumers.cuts import pieces_of
 from tests.consumers.naive_split import NaiveSplitter
@@ -40,10 +40,9 @@ def new_chunker(count: Count, mask: MaskColumn, limit: int, text_bytes: int, max
     return Chunker(
         mask=mask,
         count_tokens=count_all(count),
-        max_tokens=limit + OVERHEAD_TOKENS,
-        overhead_tokens=OVERHEAD_TOKENS,
-        max_text_bytes=text_bytes,
-        max_chunks=max_chunks,
+        limits=PieceLimits(
+            max_tokens=limit + OVERHEAD_TOKENS, overhead_tokens=OVERHEAD_TOKENS, max_text_bytes=text_bytes, max_chunks=max_chunks
+        ),
     )
 
 

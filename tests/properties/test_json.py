@@ -26,7 +26,7 @@ from consumers.decode.json_reader import JsonReader
 from consumers.decode.json_roles import RoleRules
 from consumers.decode.json_text import NotJson
 from consumers.decode.kept_fields import ALIASES
-from consumers.decode.rules import DecodeRules, FieldNames
+from consumers.decode.rules import Clock, DecodeRules, FieldNames
 
 Entry = tuple[int, str, int, str, str, str | None, str | None, str | None]
 KAFKA_MS = 1_750_000_000_000
@@ -158,7 +158,7 @@ rules = st.one_of(
         names=st.builds(FieldNames, text=names, time=names, level=names, service=names, template=names, keep=names),
         source_templates=st.booleans(),
         max_other_fields=st.sampled_from([0, 1, 3, 16]),
-        year=st.sampled_from([None, 2024]),
+        clock=st.sampled_from([Clock(), Clock(year=2024)]),
         max_entries=st.just(2),
     ),
 )

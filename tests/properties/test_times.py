@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from consumers.columns import string_column
 from consumers.decode.found import NO_TIME
 from consumers.decode.from_line import LineHeaders
+from consumers.decode.rules import Clock
 from consumers.decode.times import iso_times, parse_times
 
 FIRST, LAST = datetime(1970, 1, 2), datetime(2262, 4, 10)  # noqa: DTZ001 - clock times, in any zone
@@ -35,9 +36,9 @@ def milliseconds(moment: datetime) -> int:
 def parse(texts: list[str], zone: ZoneInfo | None = None, *, year: int | None = None, kafka_ms: int = 0) -> set[int]:
     """Return the times that texts are, and check that they are also found at the beginning of lines."""
     kafka = np.full(len(texts), kafka_ms)
-    parsed = parse_times(string_column(texts), timezone=zone, year=year, kafka_ms=kafka).tolist()
+    parsed = parse_times(string_column(texts), kafka, Clock(zone, year)).tolist()
     lines = string_column([f"[{text}] [main] started" for text in texts])
-    assert LineHeaders(timezone=zone, year=year).times(lines, kafka).tolist() == parsed
+    assert LineHeaders(Clock(zone, year)).times(lines, kafka).tolist() == parsed
     return set(parsed)
 
 
@@ -102,7 +103,7 @@ def test_every_shape_without_a_zone_is_of_the_zone_that_is_given(clock: datetime
     assert parse(whole_seconds, zone) == {expected}
     assert parse(with_milliseconds, zone) == {expected_ms}
     compact = string_column([clock.strftime("%Y%m%d%H%M%S")])
-    assert parse_times(compact, timezone=zone, year=None, kafka_ms=np.zeros(1, np.int64)).tolist() == [expected]
+    assert parse_times(compact, np.zeros(1, np.int64), Clock(zone)).tolist() == [expected]
 
 
 @many
@@ -149,7 +150,7 @@ def test_every_digit_counts() -> None:
             if character.isdigit() and digit != character
         ]
         kafka_ms = np.full(len(others) + 1, 1_795_435_200_000)
-        first, *changed = parse_times(string_column([shape, *others]), timezone=None, year=None, kafka_ms=kafka_ms).tolist()
+        first, *changed = parse_times(string_column([shape, *others]), kafka_ms, Clock()).tolist()
         assert first != NO_TIME
         assert first not in changed
 

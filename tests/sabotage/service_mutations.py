@@ -69,7 +69,7 @@ SERVICE_MUTATIONS: Changes = {
         "worker/runtime/test_limits.py::so_many_faults_in_a_row_are_allowed_and_one_more_is_not",
     ),
     "worker/service/shutdown.py: a drain that lost a partition before its last commit was accepted reports success": (
-        " or any(poller.given_up for poller in pollers)",
+        " or any(poller.commits.given_up for poller in pollers)",
         "",
         "worker/service/test_shutdown.py::where_a_partition_was_given_up_it_is_not_called_drained",
     ),

@@ -97,7 +97,7 @@ SOURCE_MUTATIONS: Changes = {
     ),
     "consumers/poller.py: a lost partition is committed": (
         '        """Let go without a commit (Rebalance)."""\n',
-        "        self._commit()\n",
+        "        self.commits.begin()\n",
         "consumers/test_poller.py::a_lost_partition_is_not_committed",
     ),
     "consumers/kafka/intake.py: messages that wait survive the revocation of their partition": (
@@ -115,13 +115,13 @@ SOURCE_MUTATIONS: Changes = {
         "                self._batches.popleft()\n",
         "consumers/test_poller.py::what_was_fetched_at_the_cap_is_held_and_delivered_in_order",
     ),
-    "consumers/poller.py: commits continue after a crash": (
-        '        """After a crash: from now on nothing is committed, whatever settles."""\n        self._may_commit = False',
+    "consumers/commits.py: commits continue after a crash": (
+        '        """After a crash: from now on nothing is committed, whatever settles."""\n        self._is_allowed = False',
         '        """Forbid nothing."""',
-        "consumers/test_poller.py::after_forbid_commits_nothing_is_committed_whatever_settles",
+        "consumers/test_poller.py::once_commits_are_forbidden_nothing_is_committed_whatever_settles",
         "worker/service/test_service.py::after_a_crash_nothing_more_is_committed",
     ),
-    "consumers/poller.py: a refused commit counts as accepted": (
+    "consumers/commits.py: a refused commit counts as accepted": (
         'self._say(f"commit of {partition.topic}/{partition.partition} was refused ({reason}); trying again")',
         "self._ledger.mark_committed(partition, next_offset)",
         "consumers/test_poller.py::a_refused_commit_is_said_and_tried_again_and_the_others_are_not",
@@ -137,7 +137,7 @@ SOURCE_MUTATIONS: Changes = {
         "        if self.partition:\n            self._close(",
         "properties/test_ledger.py",
     ),
-    "consumers/poller.py: a partition lost during a drain is forgotten with its uncommitted records": (
+    "consumers/commits.py: a partition lost during a drain is forgotten with its uncommitted records": (
         "if partition in is_open or partition in due]",
         "if partition in is_open]",
         "consumers/test_poller_commits.py::a_partition_that_is_lost_during_a_drain_before_its_commit_was_accepted_is_given_up",
@@ -232,8 +232,8 @@ SOURCE_MUTATIONS: Changes = {
         "consumers/decode/test_times.py::the_zone_of_the_rules_is_that_of_times_without_one",
     ),
     "consumers/decode/line_zones.py: a zone that is written has the wrong sign": (
-        "time_ms[zoned] -= zone_min[zoned]",
-        "time_ms[zoned] += zone_min[zoned]",
+        "time_ms[zoned] -= self.zone_min[zoned]",
+        "time_ms[zoned] += self.zone_min[zoned]",
         "consumers/decode/test_times.py::a_time_is_read_in_every_shape",
     ),
     "consumers/decode/otlp_json.py: an id of OTLP in JSON is taken for base64": (

@@ -17,6 +17,7 @@ from consumers.record import Header, Partition, records_of
 from consumers.text.chunk import Chunker
 from consumers.text.mask import MASKS_VERSION, Masker, MaskMode
 from consumers.text.redact import Redactor
+from consumers.text.split_long import PieceLimits
 from producers.replies import Reply
 from sinks.build import DEFAULT_BOUNDS, BlockBounds
 from sinks.line import PIECE_BYTES, Line
@@ -338,10 +339,9 @@ class Chain:
         chunker = Chunker(
             mask=self._masker.mask_column,
             count_tokens=lambda texts: self.words.count(list(texts)).tolist(),
-            max_tokens=max_tokens,
-            overhead_tokens=int(self.words.count([""])[0]),
-            max_text_bytes=PIECE_BYTES,
-            max_chunks=max_chunks,
+            limits=PieceLimits(
+                max_tokens=max_tokens, overhead_tokens=int(self.words.count([""])[0]), max_text_bytes=PIECE_BYTES, max_chunks=max_chunks
+            ),
         )
         self.topic_reader = TopicReader(decoder=Decoder(rules), chunker=chunker, **self._rules)
         return Prepare(

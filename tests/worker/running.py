@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, Message, TopicPartition
 
 from producers import dead_letters, replies
 from producers.dead_letters import TopicLetterBox
-from producers.kafka import EmbeddedBroker, KafkaProducer
+from producers.kafka import EmbeddedBroker, KafkaProducer, OutgoingRecord
 from producers.replies import ReplySender
 from sinks.line import Line
 from sinks.reading.reader import BlockReader
@@ -188,7 +188,7 @@ class World:
         for line in lines:
             value = line.encode() if isinstance(line, str) else line
             self._producer.send(
-                self.topic, value=value, partition=partition, delivered=lambda reason: failed.append(reason) if reason else None
+                self.topic, OutgoingRecord(value, partition=partition), delivered=lambda reason: failed.append(reason) if reason else None
             )
         assert self._producer.flush(WAIT_S) == 0
         assert failed == []

@@ -1,6 +1,6 @@
 """A service whose topics are patterns: new topics while it runs, topics of our own, and none at all."""
 
-from producers.kafka import KafkaProducer
+from producers.kafka import KafkaProducer, OutgoingRecord
 from tests.worker.running import WAIT_S, World, wait_until
 from worker.runtime.process import DRAINED
 from worker.service.samples import samples
@@ -19,7 +19,7 @@ def send(world: World, topic: str, *lines: str) -> None:
     """Send lines to a topic, which the embedded broker creates."""
     producer = KafkaProducer(world.broker.bootstrap_servers, {}, say=world.said.append)
     for line in lines:
-        producer.send(topic, value=line.encode(), partition=0, delivered=lambda _reason: None)
+        producer.send(topic, OutgoingRecord(line.encode(), partition=0), delivered=lambda _reason: None)
     assert producer.flush(WAIT_S) == 0
     producer.close(0.0)
 

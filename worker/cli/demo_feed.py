@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from producers.dead_letters import DeadLetter
-from producers.feed import FeedProgress, FeedWindow, feed
+from producers.feed import Feeder, FeedProgress, FeedWindow
 from producers.file_lines import FileUnreadable, LineTooLarge, read_lists
 from producers.kafka import KafkaProducer
 from producers.log_feed import synthetic_lines
@@ -61,7 +61,7 @@ def _feed(source: Sequence[str] | int, settings: Settings, service: Service, fed
     producer = KafkaProducer(settings.kafka.bootstrap_servers, {}, say=lambda _line: None, stopped=stop.is_set)
     try:
         lists = _synthetic(source) if isinstance(source, int) else read_lists(source, max_record_bytes=settings.decode.max_record_bytes)
-        feed(lists, producer, topic, progress=fed, pause=stop.wait, refuse=refuse, window=FeedWindow(committed))
+        Feeder(producer, topic, progress=fed, pause=stop.wait, window=FeedWindow(committed)).feed(lists, refuse=refuse)
     finally:
         producer.close(1.0)
 

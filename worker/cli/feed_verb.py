@@ -13,7 +13,7 @@ from threading import Event
 from typing import Any
 
 from producers.dead_letters import DeadLetter
-from producers.feed import FeedFailed, FeedProgress, feed
+from producers.feed import Feeder, FeedFailed, FeedProgress
 from producers.file_lines import FileUnreadable, LineTooLarge, check_files, read_lists
 from producers.kafka import KafkaProducer, ProducerMisconfigured
 from producers.log_feed import endless_lines
@@ -96,7 +96,9 @@ class FeedSession:
         if not self._options.synthetic:
             lists = read_lists(self._options.files, max_record_bytes=self._max_record_bytes)
         lists = itertools.takewhile(lambda _lines: not self.stop.is_set(), lists)  # or close would wait for a queue that never empties
-        feed(lists, self._line_producer, self._topic, progress=self.fed, pause=self.stop.wait, refuse=self._refuse, rate=self._options.rate)
+        Feeder(self._line_producer, self._topic, progress=self.fed, pause=self.stop.wait, rate=self._options.rate).feed(
+            lists, refuse=self._refuse
+        )
 
     def _refuse(self, line: LineTooLarge) -> None:
         letter = DeadLetter.too_large(line, topic=self._topic, time_ms=int(time.time() * 1000))

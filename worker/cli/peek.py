@@ -87,7 +87,7 @@ def _look_at(settings: Settings, topic: str, records: Sequence[Record]) -> list[
         looking = Peek(
             reader=readers.of_topic(topic),
             tally=tally,
-            headers=LineHeaders(timezone=rules.timezone, year=rules.year),
+            headers=LineHeaders(rules.clock),
             redactor=new_redactor(settings.redact),
             tokenizer=tokenizer,
             prefix=model.document_prefix,

@@ -13,7 +13,7 @@ from typing import Any
 
 from consumers.groupless.groupless_reader import RangeUnreadable, TopicUnknown
 from consumers.groupless.reply_reader import ReplyReader
-from producers.kafka import KafkaProducer, ProducerBroken, QueueFull
+from producers.kafka import KafkaProducer, OutgoingRecord, ProducerBroken, QueueFull
 from worker.asking.requests import CORRELATION_HEADER, REPLY_TOPIC_HEADER
 from worker.settings.tables import KafkaTable
 
@@ -51,8 +51,10 @@ class QueryClient:
         try:
             self._producer.send(
                 self._kafka.query_topic,
-                value=json.dumps(request).encode("utf-8"),
-                headers=[(REPLY_TOPIC_HEADER, self._kafka.reply_topic.encode("utf-8")), (CORRELATION_HEADER, correlation_id)],
+                OutgoingRecord(
+                    json.dumps(request).encode("utf-8"),
+                    headers=[(REPLY_TOPIC_HEADER, self._kafka.reply_topic.encode("utf-8")), (CORRELATION_HEADER, correlation_id)],
+                ),
                 delivered=lambda reason: errors.append(reason) if reason is not None else None,
                 wait_s=timeout_s,
             )

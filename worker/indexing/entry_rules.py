@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from consumers.columns import Column, as_texts, present, string_column, take
 from consumers.decode.entries import Entries
-from consumers.decode.json_text import parse_json
+from consumers.decode.json_text import read_flat
 from consumers.text.regex import find_literal, find_matching
 from worker.settings.rule_tables import RuleTable
 
@@ -56,7 +56,7 @@ def _having_field(fields: Column, name: str, pattern: str | None) -> NDArray[np.
     filled = np.flatnonzero(present(fields))
     # Within a string a quotation mark is escaped, so where this stands it is a name.
     rows = filled[find_literal(take(fields, filled), json.dumps(name, ensure_ascii=False))]
-    objects = map(parse_json, as_texts(take(fields, rows)))
+    objects = map(read_flat, as_texts(take(fields, rows)))
     values = [(row, one[name]) for row, one in zip(rows.tolist(), objects, strict=True) if name in one]
     rows = np.array([row for row, _ in values], np.int64)
     if pattern is None or not len(rows):

@@ -17,6 +17,7 @@ from consumers.decode.entries import Entries
 from consumers.decode.registry_schemas import Schemas
 from consumers.text.chunk import Chunker, Cut
 from consumers.text.redact import Redactor
+from consumers.text.split_long import PieceLimits
 from sinks import block
 from sinks.block import Lines
 from sinks.line import LEVEL_BYTES, NO_LEADER_EPOCH, PIECE_BYTES, SERVICE_BYTES
@@ -39,10 +40,12 @@ def new_chunker(mask: MaskTable, decode: DecodeTable, model: PreparedModel, toke
     return Chunker(
         mask=new_masker(mask).mask_column,
         count_tokens=lambda texts: tokenizer.count([prefix + text for text in texts]).tolist(),
-        max_tokens=model.max_tokens,
-        overhead_tokens=int(tokenizer.count([prefix])[0]),
-        max_text_bytes=PIECE_BYTES,
-        max_chunks=decode.max_chunks,
+        limits=PieceLimits(
+            max_tokens=model.max_tokens,
+            overhead_tokens=int(tokenizer.count([prefix])[0]),
+            max_text_bytes=PIECE_BYTES,
+            max_chunks=decode.max_chunks,
+        ),
         takes_templates=mask.mode == "template",
     )
 

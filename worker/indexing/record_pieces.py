@@ -10,7 +10,7 @@ answer depends on the records from the first piece on, never on a clock.
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from consumers.columns import as_texts, null_column, replace_rows, string_column
 from consumers.decode.cri import DOCKER_PIECE_BYTES, docker_piece, stream_of_end
 from consumers.decode.entries import Decoded, Entries
 from consumers.decode.escapes import strip_escapes
-from consumers.decode.json_text import parse_json, write_flat
+from consumers.decode.json_text import Scalar, read_flat, write_flat
 from consumers.text.regex import find_matching
 from sinks.arrow import as_optional_texts
 from worker.indexing.record_columns import RecordColumns
@@ -190,18 +190,18 @@ class _Walk:
         if text is None:
             return None
         if text not in self._known:
-            self._known[text] = _piece_of(parse_json(text))
+            self._known[text] = _piece_of(read_flat(text))
         return self._known[text]
 
 
-def _piece_of(fields: Mapping[str, Any]) -> _Piece | None:
+def _piece_of(fields: Mapping[str, Scalar]) -> _Piece | None:
     stream = next((fields[name] for name in _STREAMS if name in fields), None)
     if stream is None:
         return None
     return _Piece(_is_partial(fields), (stream, *(fields.get(name) for name in _CONTAINER)))
 
 
-def _is_partial(fields: Mapping[str, Any]) -> bool:
+def _is_partial(fields: Mapping[str, Scalar]) -> bool:
     return fields.get(_MARK) is True or str(fields.get(_TAG, "")).startswith("P")
 
 
@@ -245,7 +245,7 @@ def _unmarked(text: str | None) -> str | None:
     """Return the fields of a whole line, given those of its first piece."""
     if text is None:
         return None
-    fields = parse_json(text)
+    fields = read_flat(text)
     if not _is_partial(fields):
         return text
     fields.pop(_MARK, None)

@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 
 from consumers.columns import Column, as_texts, present, replace_rows, string_column, take
-from consumers.decode.kept_fields import Scalar
+from consumers.decode.json_text import Scalar
 from consumers.text.redact import Redactor
 
 

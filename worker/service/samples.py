@@ -147,7 +147,7 @@ def _group(group: str, poller: Poller, ledger: Ledger, now_s: float) -> Iterator
     for event in ("assign", "revoke", "lost"):
         yield Sample(m.REBALANCES_TOTAL, poller.events[event], (group, event))
     for result in ("accepted", "refused"):
-        yield Sample(m.COMMITS_TOTAL, poller.commits[result], (group, result))
+        yield Sample(m.COMMITS_TOTAL, poller.commits.counts[result], (group, result))
 
 
 def _decoding(service: RunningService) -> Iterator[Sample]:

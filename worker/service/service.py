@@ -198,8 +198,8 @@ class Service:
         if self._crash is None:
             self._crash = (stage, error)
         if not isinstance(error, LimitReached | SourceExpired):
-            self.logs.forbid_commits()
-            self.queries.forbid_commits()
+            self.logs.commits.forbid()
+            self.queries.commits.forbid()
         self._stop.set()
 
     def _stages(self) -> list[Stage]:

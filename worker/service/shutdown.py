@@ -115,8 +115,8 @@ def _commit_all(service: Endable, until_s: float) -> bool:
         return False
     pollers = [poller for poller, _ in service.pollers]
     # A commit that is refused now may be accepted at the next tick; a partition that was lost has only the commit already sent.
-    while any(ledger.committable() for ledger in ledgers) or any(poller.given_up for poller in pollers):
-        is_hopeless = any(None in poller.given_up.values() for poller in pollers)
+    while any(ledger.committable() for ledger in ledgers) or any(poller.commits.given_up for poller in pollers):
+        is_hopeless = any(None in poller.commits.given_up.values() for poller in pollers)
         if is_hopeless or service.has_crashed or _left_s(until_s) <= 0:
             return False
         service.abandon.wait(_COMMITTED_S)

@@ -12,6 +12,7 @@ import numpy as np
 from consumers.columns import Column, present, replace_rows, take
 from consumers.decode.decoder import Decoder
 from consumers.text.chunk import Chunker
+from consumers.text.split_long import PieceLimits
 from sinks.line import PIECE_BYTES
 from sinks.row import template_id
 from worker.settings.settings import Settings
@@ -81,10 +82,9 @@ class LineReader:
             self._chunkers[mask] = Chunker(
                 mask=new_masker(mask).mask_column,
                 count_tokens=lambda texts: [0] * len(texts),
-                max_tokens=_NO_LIMIT,
-                overhead_tokens=0,
-                max_text_bytes=PIECE_BYTES,
-                max_chunks=self._settings.decode.max_chunks,
+                limits=PieceLimits(
+                    max_tokens=_NO_LIMIT, overhead_tokens=0, max_text_bytes=PIECE_BYTES, max_chunks=self._settings.decode.max_chunks
+                ),
                 takes_templates=mask.mode == "template",
             )
         return self._chunkers[mask]

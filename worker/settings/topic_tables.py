@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, Field, model_validator
 
-from consumers.decode.rules import DecodeRules, FieldNames, Format
+from consumers.decode.rules import Clock, DecodeRules, FieldNames, Format
 from consumers.kafka.source_settings import TopicName
 from consumers.kafka.subscription import Subscription, TopicPattern
 from worker.settings.tables import DecodeTable, MaskTable, Table
@@ -135,8 +135,7 @@ class TopicTable(Table):
             ),
             source_templates=decode.source_templates,
             max_other_fields=decode.max_other_fields,
-            timezone=None if self.timezone is None else ZoneInfo(self.timezone),
-            year=self.year,
+            clock=Clock(None if self.timezone is None else ZoneInfo(self.timezone), self.year),
             max_record_bytes=decode.max_record_bytes,
         )
 

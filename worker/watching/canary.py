@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from producers.kafka import KafkaProducer, ProducerBroken, QueueFull
+from producers.kafka import KafkaProducer, OutgoingRecord, ProducerBroken, QueueFull
 from worker.asking.refusals import QueryReply
 from worker.asking.requests import QueryRequest, Requester
 from worker.runtime.histogram import LONG_SECONDS, Histogram
@@ -87,7 +87,7 @@ class Canary:
                 is_sent.set()
 
         try:
-            producer.send(self._topic, value=f"vectail canary {number}".encode(), delivered=delivered, wait_s=0.0)
+            producer.send(self._topic, OutgoingRecord(f"vectail canary {number}".encode()), delivered=delivered, wait_s=0.0)
         except (QueueFull, ProducerBroken):
             self.tally.results["lost"] += 1
             return

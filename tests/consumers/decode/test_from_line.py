@@ -9,6 +9,7 @@ import pytest
 from consumers.columns import string_column
 from consumers.decode.found import NO_TIME
 from consumers.decode.from_line import LineHeaders
+from consumers.decode.rules import Clock
 
 KAFKA_MS = 1_795_435_200_000
 """2026-11-23 12:00 UTC."""
@@ -117,7 +118,7 @@ def test_a_day_that_no_month_has_is_no_time(time: str) -> None:
 
 
 def test_zone_and_year_of_the_rules_are_those_of_lines_that_name_none() -> None:
-    headers = LineHeaders(timezone=ZoneInfo("Europe/Berlin"), year=2019)
+    headers = LineHeaders(Clock(ZoneInfo("Europe/Berlin"), 2019))
 
     assert read("Dec 10 06:55:46 web-1 sshd[1]: x", headers=headers) == [("2019-12-10T05:55:46", "", "sshd")]
     assert read("2026-07-01 00:00:00,5 INFO x", headers=headers) == [("2026-06-30T22:00:00.500", "INFO", "")]

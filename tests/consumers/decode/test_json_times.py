@@ -8,14 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from consumers.decode.found import NO_TIME
+from consumers.decode.json_text import Scalar
 from consumers.decode.json_times import times_of
-from consumers.decode.kept_fields import Scalar
+from consumers.decode.rules import Clock
 
 MS = 1_767_323_045_678
 
 
 def times(*values: Scalar | None) -> list[int]:
-    found = times_of(values, np.full(len(values), MS), timezone=None, year=None)
+    found = times_of(values, np.full(len(values), MS), Clock())
     return [int(time_ms) for time_ms in found]
 
 
@@ -39,7 +40,7 @@ def test_values_of_several_types_are_each_read() -> None:
 
 def test_zone_and_year_are_those_of_the_settings_where_a_text_names_none() -> None:
     two_hours = timezone(timedelta(hours=2))
-    found = times_of(["2026-01-02 03:04:05", "Jan  2 03:04:05", 1], np.full(3, MS), timezone=two_hours, year=2025)
+    found = times_of(["2026-01-02 03:04:05", "Jan  2 03:04:05", 1], np.full(3, MS), Clock(two_hours, 2025))
     assert found.tolist() == [1_767_315_845_000, 1_735_779_845_000, NO_TIME]
 
 

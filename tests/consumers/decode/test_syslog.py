@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from consumers.columns import as_texts, byte_column, string_column
 from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.found import NO_TIME, Found, Values
-from consumers.decode.rules import DecodeRules, FieldNames
+from consumers.decode.rules import Clock, DecodeRules, FieldNames
 from consumers.decode.syslog import SyslogReader, read_structured
 from consumers.decode.syslog_heads import CISCO, RFC_3164, read_heads
 
@@ -33,7 +33,7 @@ def ms(time: datetime) -> int:
 
 def test_zone_and_year_of_the_rules_count_where_a_time_names_none() -> None:
     values = [b"<13>Oct 11 22:14:15 host app: text", b"<13>1 2003-10-11T22:14:15Z - - - - - text"]
-    rules = DecodeRules(timezone=timezone(timedelta(hours=2)), year=2020)
+    rules = DecodeRules(clock=Clock(timezone(timedelta(hours=2)), 2020))
     logged = [ms(datetime(2020, 10, 11, 20, 14, 15, tzinfo=UTC)), ms(datetime(2003, 10, 11, 22, 14, 15, tzinfo=UTC))]
     assert read(values, rules).entries.time_ms.tolist() == logged
 
@@ -108,7 +108,7 @@ def test_what_was_written_as_rfc_3164_comes_back(
     stamp = time.isoformat(timespec="microseconds") if is_iso else f"{time:%b} {time.day:2} {time:%H:%M:%S}"
     number = "" if process is None else f"[{process}]"
     value = f"<{priority}>{stamp} {host} {tag}{'(pam)' if module else ''}{number}: {text}"
-    found = read([value.encode()], DecodeRules(year=time.year)).entries
+    found = read([value.encode()], DecodeRules(clock=Clock(year=time.year))).entries
     assert as_texts(found.text) == [text]
     assert found.time_ms[0] == ms(time if is_iso else time.replace(microsecond=0))
     assert (found.service.text(0), found.level.text(0)) == (tag, LEVELS[priority % 8])

@@ -8,6 +8,7 @@ import pytest
 
 from consumers.columns import string_column
 from consumers.decode.found import NO_TIME
+from consumers.decode.rules import Clock
 from consumers.decode.times import iso_times, parse_times
 
 KAFKA_MS = 1_795_435_200_000
@@ -19,7 +20,7 @@ def parse(
     text: str | None, *, timezone: tzinfo | None = None, year: int | None = None, kafka_ms: int = KAFKA_MS
 ) -> str | None:  # fmt: skip
     """Return the time that one text is, UTC in ISO 8601."""
-    (time_ms,) = parse_times(string_column([text]), timezone=timezone, year=year, kafka_ms=np.array([kafka_ms])).tolist()
+    (time_ms,) = parse_times(string_column([text]), np.array([kafka_ms]), Clock(timezone, year)).tolist()
     if time_ms == NO_TIME:
         return None
     return datetime.fromtimestamp(time_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S") + (f".{time_ms % 1000:03}" if time_ms % 1000 else "")

@@ -6,7 +6,7 @@ import pytest
 
 from consumers.columns import Coded, Column, as_texts, coded, string_column
 from consumers.text.chunk import Chunker
-from consumers.text.split_long import MaskColumn
+from consumers.text.split_long import MaskColumn, PieceLimits
 from tests.consumers.counters import OVERHEAD_TOKENS, Count, bytes_each, count_all
 from tests.consumers.cuts import pieces_of
 
@@ -20,10 +20,9 @@ def new_chunker(
     return Chunker(
         mask=mask,
         count_tokens=count_all(count),
-        max_tokens=limit + OVERHEAD_TOKENS,
-        overhead_tokens=OVERHEAD_TOKENS,
-        max_text_bytes=text_bytes,
-        max_chunks=max_chunks,
+        limits=PieceLimits(
+            max_tokens=limit + OVERHEAD_TOKENS, overhead_tokens=OVERHEAD_TOKENS, max_text_bytes=text_bytes, max_chunks=max_chunks
+        ),
     )
 
 
@@ -81,10 +80,9 @@ def counting(counted: list[str], *, max_text_bytes: int = 100) -> Chunker:
     return Chunker(
         mask=coded,
         count_tokens=count,
-        max_tokens=LIMIT + OVERHEAD_TOKENS,
-        overhead_tokens=OVERHEAD_TOKENS,
-        max_chunks=9,
-        max_text_bytes=max_text_bytes,
+        limits=PieceLimits(
+            max_tokens=LIMIT + OVERHEAD_TOKENS, overhead_tokens=OVERHEAD_TOKENS, max_text_bytes=max_text_bytes, max_chunks=9
+        ),
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from consumers.columns import Coded, Column, as_texts, coded, string_column
 from consumers.text.chunk import Chunker
 from consumers.text.mask import Masker
-from consumers.text.split_long import MaskColumn
+from consumers.text.split_long import MaskColumn, PieceLimits
 from tests.consumers.counters import OVERHEAD_TOKENS, Count, bytes_each, count_all
 from tests.consumers.cuts import pieces_of
 
@@ -20,10 +20,7 @@ def new_chunker(
     return Chunker(
         mask=mask,
         count_tokens=count_all(count),
-        max_tokens=LIMIT + OVERHEAD_TOKENS,
-        overhead_tokens=OVERHEAD_TOKENS,
-        max_text_bytes=text_bytes,
-        max_chunks=256,
+        limits=PieceLimits(max_tokens=LIMIT + OVERHEAD_TOKENS, overhead_tokens=OVERHEAD_TOKENS, max_text_bytes=text_bytes, max_chunks=256),
         takes_templates=takes_templates,
     )
 

@@ -11,6 +11,7 @@ from consumers.columns import Coded, Column, as_texts, coded, coded_texts, null_
 from consumers.decode.entries import Entries
 from consumers.text.chunk import Chunker
 from consumers.text.redact import Redactor
+from consumers.text.split_long import PieceLimits
 from sinks.block import BlockPlace
 from sinks.line import LEVEL_BYTES, PIECE_BYTES, SERVICE_BYTES, Line
 from sinks.lines import all_lines, cut_of
@@ -52,7 +53,9 @@ def entries_of(*entries: Entry) -> Entries:
 def chunker_of(max_tokens: int = 10_000) -> Chunker:
     """Return a chunker whose masked texts are in lower case."""
     return Chunker(
-        mask=lower, count_tokens=count_all(words), max_tokens=max_tokens, overhead_tokens=2, max_text_bytes=PIECE_BYTES, max_chunks=8
+        mask=lower,
+        count_tokens=count_all(words),
+        limits=PieceLimits(max_tokens=max_tokens, overhead_tokens=2, max_text_bytes=PIECE_BYTES, max_chunks=8),
     )
 
 

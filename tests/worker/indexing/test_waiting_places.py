@@ -36,6 +36,7 @@ BOTH = (GONE, KEPT)
 ROOT = Path(__file__).parents[3]
 BESIDE_THE_TUPLES = {"TopicEpochs": "an assignment that begins again is read under the same epoch, so `Intake.end` alone drops that"}
 NO_PLACE = {
+    "Commits": "the poller ends them with the assignment",
     "Intake": "drops its own notes with its places",
     "KafkaSource": "which partitions are paused follows from the intake",
     "Ledger": "ends the assignments",

@@ -49,7 +49,7 @@ def test_where_a_partition_was_given_up_it_is_not_called_drained(world: World, c
     world.send(lines_of(20))
     running = world.start(world.settings(drain_s=1.0)).opened()
     wait_until(lambda: world.committed() == 20, "20 records are committed")
-    running.service.logs.given_up = {Partition("logs", 0): commit}
+    running.service.logs.commits.given_up = {Partition("logs", 0): commit}
     assert running.stop() == DRAIN_TIMEOUT
 
 

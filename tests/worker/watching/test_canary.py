@@ -2,12 +2,11 @@
 
 import json
 import threading
-from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
 
-from producers.kafka import Delivered, KafkaProducer, QueueFull
+from producers.kafka import Delivered, KafkaProducer, OutgoingRecord, QueueFull
 from worker.asking.refusals import QueryReply
 from worker.asking.requests import QueryRequest
 from worker.watching.canary import Canary
@@ -39,8 +38,9 @@ class Line:
         self.now_s += self.step_s
         return self.now_s
 
-    def send(self, topic: str, *, value: bytes, delivered: Delivered, wait_s: float, headers: Sequence[object] = ()) -> None:
-        assert (wait_s, headers) == (0.0, ())
+    def send(self, topic: str, record: OutgoingRecord, *, delivered: Delivered, wait_s: float) -> None:
+        value = record.value or b""
+        assert (wait_s, record) == (0.0, OutgoingRecord(value))
         if self.is_full:
             raise QueueFull
         self.sent.append((topic, value.decode()))
