@@ -55,7 +55,7 @@ _MASKS = "vectail.masks"
 _HEAD = struct.Struct("<BBHHHqq")
 """Version, bytes of a time, how many templates, services and levels, `written_ms`, the earliest time."""
 _HEAD_VERSION = 1
-_LENGTHS: Mapping[int, np.dtype[Any]] = {width: np.dtype(f"<i{width}" if width == 8 else f"<u{width}") for width in (2, 4, 8)}  # noqa: PLR2004
+_LENGTHS: Mapping[int, np.dtype[np.integer]] = {width: np.dtype(f"<i{width}" if width == 8 else f"<u{width}") for width in (2, 4, 8)}  # noqa: PLR2004
 
 
 class BlockDamaged(Exception):
@@ -116,7 +116,7 @@ def decode_places(frame: bytes) -> Lines:
             base = metadata.get(f"vectail.{name}")
             return values if base is None else values + int(base)
 
-        def few(name: str) -> CodedColumn:
+        def few(name: str) -> CodedColumn[str]:
             values = columns.get(name)
             return coded_alike(metadata.get(f"vectail.{name}", ""), size) if values is None else values  # type: ignore[return-value]
 

@@ -4,9 +4,9 @@ Called by the sink's `open`. A wish that this Milvus cannot fulfil is a `SinkMis
 """
 
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sinks.milvus.fields import CollectionFound, Kind
+from sinks.milvus.fields import CollectionFound, IndexParams, Kind
 from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.sink import SinkMismatch
 
@@ -114,14 +114,14 @@ def has_bm25(settings: MilvusSettings, capable: Backend, templates: CollectionFo
     return capable.bm25 and not capable.local
 
 
-def build_params(index: str, dim: int) -> dict[str, Any]:
+def build_params(index: str, dim: int) -> IndexParams:
     """Return what an index is built with; servers before 2.5 have no defaults."""
     parts = dim // next(divisor for divisor in _PQ_DIVISORS if dim % divisor == 0)
     if index.startswith("IVF") or index == "SCANN":
-        extra: dict[str, dict[str, Any]] = {"IVF_PQ": {"m": parts, "nbits": 8}, "IVF_RABITQ": {"refine": True, "refine_type": "SQ8"}}
+        extra: dict[str, IndexParams] = {"IVF_PQ": {"m": parts, "nbits": 8}, "IVF_RABITQ": {"refine": True, "refine_type": "SQ8"}}
         return {"nlist": _CLUSTERS, **extra.get(index, {})}
     if index.startswith("HNSW"):
-        finer: dict[str, dict[str, Any]] = {
+        finer: dict[str, IndexParams] = {
             "HNSW_SQ": {"sq_type": "SQ8"},
             "HNSW_PQ": {"m": parts, "nbits": 8},
             "HNSW_PRQ": {"m": parts, "nbits": 8, "nrq": 2},
@@ -130,7 +130,7 @@ def build_params(index: str, dim: int) -> dict[str, Any]:
     return {}
 
 
-def search_params(index: str, limit: int) -> dict[str, Any]:
+def search_params(index: str, limit: int) -> IndexParams:
     """Return how far a search for `limit` rows looks around in an index."""
     if index.startswith("HNSW"):
         return {"ef": max(_PROBES, limit)}

@@ -41,6 +41,10 @@ Kind = Literal["varchar", "int64", "int32", "varchars", "int64s", "int32s", "vec
 Metric = Literal["COSINE", "IP", "L2", "BM25"]
 VECTOR_KINDS = ("vector", "float16", "bfloat16", "int8")
 ARRAY_ITEMS: Mapping[Kind, Kind] = {"varchars": "varchar", "int64s": "int64", "int32s": "int32"}
+IndexParams = Mapping[str, str | int | bool]
+"""Milvus's names of what an index is built with, or searched with."""
+Row = Mapping[str, Any]
+"""A row, or a description, as pymilvus answers it: without types."""
 
 
 class Field(NamedTuple):
@@ -152,7 +156,7 @@ class CollectionFound(NamedTuple):
         return max(int(said), 0) if said.removeprefix("-").isdecimal() else 0
 
 
-def collection_found(described: Mapping[str, Any]) -> CollectionFound:
+def collection_found(described: Row) -> CollectionFound:
     """Read a description as pymilvus gives it; its types are enums with names."""
     functions = [one for one in described.get("functions", ()) if one["type"].name == "BM25"]
     sources = {output: str(one["input_field_names"][0]) for one in functions for output in one["output_field_names"]}

@@ -15,7 +15,7 @@ import heapq
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from sinks.block import Block, BlockColumns, BlockId, parse_block_id
 from sinks.codec import BlockDamaged, decode_head, encode_head
 from sinks.heads import HeadRow, head_row
 from sinks.milvus.base64_texts import base64_text, frame_of_base64
-from sinks.milvus.fields import COLUMN_BYTES, EPOCH_BYTES, ID_BYTES, PAD_DIM, TOPIC_BYTES, CollectionFound, CollectionLayout, Field
+from sinks.milvus.fields import COLUMN_BYTES, EPOCH_BYTES, ID_BYTES, PAD_DIM, TOPIC_BYTES, CollectionFound, CollectionLayout, Field, Row
 from sinks.milvus.index_time import Dates
 from sinks.milvus.lite_bloom import FILTER_CHARACTERS, bloom_filter, decode_filter, encode_filter
 from sinks.milvus.lite_heads import HeadIndex, IndexedBlock
@@ -251,8 +251,8 @@ class LiteBlocks:
 class _Page(NamedTuple):
     """Rows of some slots."""
 
-    heads: Sequence[Mapping[str, Any]]
-    words: Sequence[Mapping[str, Any]]
+    heads: Sequence[Row]
+    words: Sequence[Row]
 
 
 def _any_slot(slots: Sequence[int]) -> str:

@@ -57,8 +57,9 @@ class _Columns:
         self.start = Growing(np.int64)
         self.start.add(np.zeros(1, np.int64))
         self.template = Growing(np.int32)
-        self.counts = [Growing(np.int32), Growing(np.int64), Growing(np.int64)]
-        """Of each template of each block: pieces, first and last time."""
+        self.pieces = Growing(np.int32)
+        self.times = [Growing(np.int64), Growing(np.int64)]
+        """Of each template of each block: the first and the last."""
         self.filters = BloomFilters()
         self.slot = Growing(np.int64)
         self.run = Growing(np.int32)
@@ -79,7 +80,8 @@ class _Seen(NamedTuple):
     levels: NDArray[np.int32]
     start: NDArray[np.int64]
     template: NDArray[np.int32]
-    counts: tuple[NDArray[np.integer], ...]
+    pieces: NDArray[np.int32]
+    times: tuple[NDArray[np.int64], ...]
     filters: SeenFilters
     keys: NDArray[np.int64]
     sets: Sequence[tuple[str, ...]]
@@ -194,7 +196,8 @@ class HeadIndex:
             levels=columns.levels.seen(),
             start=columns.start.seen(),
             template=columns.template.seen(),
-            counts=tuple(one.seen() for one in columns.counts),
+            pieces=columns.pieces.seen(),
+            times=tuple(one.seen() for one in columns.times),
             filters=columns.filters.seen(),
             keys=self._keys.seen(),
             sets=self._sets,
@@ -219,7 +222,8 @@ class HeadIndex:
         columns.levels.add(np.array([_code(self._set_codes, self._sets, one) for one in heads.levels], np.int32))
         columns.start.add(heads.start[1:] + len(columns.template))
         columns.template.add(self._template_codes(heads.templates))
-        for column, values in zip(columns.counts, (heads.pieces, heads.template_first_ms, heads.template_last_ms), strict=True):
+        columns.pieces.add(heads.pieces.astype(np.int32))
+        for column, values in zip(columns.times, (heads.template_first_ms, heads.template_last_ms), strict=True):
             column.add(values)
         columns.filters.add(filters)
 
@@ -326,7 +330,7 @@ def _heads(seen: _Seen, rows: NDArray[np.int64]) -> Heads:
     """Return these rows as the sink's callers get them."""
     at, start = _entries(seen, rows)
     first_offset, last_offset, first_ms, last_ms, lines, written_ms = (column[rows] for column in seen.ranges)
-    pieces, template_first_ms, template_last_ms = (column[at].astype(np.int64, copy=False) for column in seen.counts)
+    template_first_ms, template_last_ms = (column[at] for column in seen.times)
     ids, sets = seen.ids, seen.sets
     return Heads(
         ids=[ids[row] for row in rows.tolist()],
@@ -340,7 +344,7 @@ def _heads(seen: _Seen, rows: NDArray[np.int64]) -> Heads:
         levels=[sets[code] for code in seen.levels[rows].tolist()],
         start=start,
         templates=seen.keys[seen.template[at]],
-        pieces=pieces,
+        pieces=seen.pieces[at].astype(np.int64),
         template_first_ms=template_first_ms,
         template_last_ms=template_last_ms,
     )

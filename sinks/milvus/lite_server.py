@@ -58,7 +58,7 @@ class _Segment(collection.Segment):  # type: ignore[misc]  # of a library withou
 
     __slots__ = ("_columns",)
 
-    def row_to_dict(self, row_idx: int) -> dict[str, Any]:
+    def row_to_dict(self, row_idx: int) -> dict[str, object]:
         """Return a row without its `_seq`."""
         columns = getattr(self, "_columns", None)
         if columns is None:

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import grpc
 from pymilvus import DataType, Function, FunctionType, MilvusClient, MilvusException
@@ -17,8 +17,18 @@ from pymilvus.exceptions import ConnectionConfigException
 from pymilvus.grpc_gen import milvus_pb2
 
 from sinks.milvus.faults import MilvusFault
-from sinks.milvus.fields import ARRAY_ITEMS, VECTOR_KINDS, CollectionFound, CollectionLayout, Field, Kind, collection_found
-from sinks.milvus.packing import ColumnValues, Wanted, fill, wanted_values
+from sinks.milvus.fields import (
+    ARRAY_ITEMS,
+    VECTOR_KINDS,
+    CollectionFound,
+    CollectionLayout,
+    Field,
+    IndexParams,
+    Kind,
+    Row,
+    collection_found,
+)
+from sinks.milvus.packing import ColumnValues, Message, Wanted, fill, wanted_values
 from sinks.sink import SinkMismatch
 
 _TYPES: dict[Kind, DataType] = {
@@ -49,7 +59,7 @@ class VectorHit(NamedTuple):
 
     key: str
     score: float
-    row: Mapping[str, Any]
+    row: Row
 
 
 def type_name(kind: Kind) -> str:
@@ -136,7 +146,7 @@ class MilvusConnection:
         """Create an empty collection of one shard without an index; `maps_files`: some of its columns stay on disk."""
         schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
         for field in layout.fields:
-            options: dict[str, Any] = {}
+            options: dict[str, int | bool | DataType] = {}
             if field.kind == "varchar":
                 options["max_length"] = field.limit
             elif field.kind in VECTOR_KINDS:
@@ -170,7 +180,7 @@ class MilvusConnection:
             found = self._milvus.describe_index(collection, field, timeout=self._timeout_s)
         return str(found["index_type"]), str(found["metric_type"])
 
-    def index(self, collection: str, field: Field, index_type: str, params: Mapping[str, Any] = MappingProxyType({})) -> None:
+    def index(self, collection: str, field: Field, index_type: str, params: IndexParams = MappingProxyType({})) -> None:
         """Begin to create the index of one field; it bears the field's name. `load` waits for it.
 
         Waiting here would be pymilvus's own loop: half a second at least, and without an end when its time-out is no `int`.
@@ -226,7 +236,7 @@ class MilvusConnection:
         consistency: str | None = None,
         in_key_order: bool = False,
         timeout_s: float | None = None,
-    ) -> list[dict[str, Any]]:
+    ) -> list[Row]:
         """Return rows that match, in no particular order; without a limit the expression itself must bound them.
 
         `in_key_order`: those with the lowest keys; perhaps fewer than the limit, but none only if there are no more. Not in a local folder.
@@ -243,10 +253,10 @@ class MilvusConnection:
                 retry_on_rate_limit=False,
                 **bound,
             )
-        return cast("list[dict[str, Any]]", list(rows))
+        return list(rows)
 
     def search(
-        self, layout: CollectionLayout, field: Field, wanted: Wanted, limit: int, columns: Sequence[str], params: Mapping[str, Any]
+        self, layout: CollectionLayout, field: Field, wanted: Wanted, limit: int, columns: Sequence[str], params: IndexParams
     ) -> list[list[VectorHit]]:
         """Return the rows nearest to each vector, or by BM25 to each text, nearest first; their scores are what the metric gives."""
         with _faults("search"):
@@ -280,11 +290,11 @@ class MilvusConnection:
         """Close the connection; safe to call twice."""
         self._milvus.close()
 
-    def _filled(self, request: Any, layout: CollectionLayout, columns: Sequence[ColumnValues]) -> Any:  # noqa: ANN401 (messages of pymilvus's)
+    def _filled(self, request: Message, layout: CollectionLayout, columns: Sequence[ColumnValues]) -> Message:
         for field, values in zip(layout.written, columns, strict=True):
             fill(request.fields_data.add(type=int(_TYPES[field.kind]), field_name=field.name), field, values)
         return request
 
-    def _ready_made(self) -> dict[str, Any]:
+    def _ready_made(self) -> dict[str, object]:
         context = self._milvus._generate_call_context()  # noqa: SLF001 (as in `insert`)
         return {"schema": {"fields": []}, "timeout": self._write_timeout_s, "retry_on_rate_limit": False, "context": context}

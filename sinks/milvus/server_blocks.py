@@ -4,8 +4,8 @@ Called by the sink. Failures are `MilvusFault`; the sink says what they mean. A 
 than about 100 MB: what is more is read in pages, in the order of ids.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from sinks.heads import HeadRow, join_heads
 from sinks.milvus.base64_texts import frame_of_base64
 from sinks.milvus.expressions import MOST_ROWS, after, any_of_each, block_expression, unseen_expressions
 from sinks.milvus.faults import MilvusFault
-from sinks.milvus.fields import CollectionLayout
+from sinks.milvus.fields import CollectionLayout, Row
 from sinks.milvus.milvus_client import MilvusConnection
 from sinks.milvus.writing import block_columns, write_in_parts
 from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SeenRun
@@ -74,7 +74,7 @@ class ServerBlocks:
         at_once = _PLACES_AT_ONCE if set(columns) <= {"places"} else _TEXTS_AT_ONCE
         empty = BlockColumns(b"", b"", b"")
 
-        def read(row: Mapping[str, Any]) -> BlockColumns:
+        def read(row: Row) -> BlockColumns:
             return empty._replace(**{name: frame_of_base64(row[name]) for name in columns})
 
         return self._by_id(ids, columns, at_once, consistency, read)
@@ -87,9 +87,7 @@ class ServerBlocks:
         """Return how many blocks are stored (Strong)."""
         return self._client.count(self._layout.name)
 
-    def _rows(
-        self, expression: str, most: int | None, consistency: str | None, columns: Sequence[str] = _HEAD_COLUMNS
-    ) -> list[dict[str, Any]]:
+    def _rows(self, expression: str, most: int | None, consistency: str | None, columns: Sequence[str] = _HEAD_COLUMNS) -> list[Row]:
         """Return the rows that match, or `most` of them."""
         at_once = MOST_ROWS if most is None else min(most, MOST_ROWS)
         try:
@@ -100,14 +98,14 @@ class ServerBlocks:
         else:
             if len(rows) < at_once or at_once == most:
                 return rows
-        found: list[dict[str, Any]] = []
+        found: list[Row] = []
         for page in self._pages(expression, consistency, columns):
             found += page
             if most is not None and len(found) >= most:
                 return found[:most]
         return found
 
-    def _pages(self, expression: str, consistency: str | None, columns: Sequence[str]) -> Iterator[list[dict[str, Any]]]:
+    def _pages(self, expression: str, consistency: str | None, columns: Sequence[str]) -> Iterator[list[Row]]:
         """Yield all rows that match, in the order of their ids."""
         last, limit = "", MOST_ROWS if list(columns) == ["id"] else _HEADS_AT_ONCE
         while True:
@@ -130,7 +128,7 @@ class ServerBlocks:
         columns: Collection[str],
         at_once: int,
         consistency: str | None,
-        read: Callable[[Mapping[str, Any]], _Read],
+        read: Callable[[Row], _Read],
     ) -> dict[BlockId, _Read]:
         wanted = {str(one): one for one in ids}
         found: dict[BlockId, _Read] = {}
@@ -149,7 +147,7 @@ class ServerBlocks:
         return found
 
 
-def _id(row: Mapping[str, Any]) -> BlockId | None:
+def _id(row: Row) -> BlockId | None:
     """Read a row's id; None for one that is no block of ours."""
     try:
         return parse_block_id(row["id"])
@@ -157,7 +155,7 @@ def _id(row: Mapping[str, Any]) -> BlockId | None:
         return None
 
 
-def _head(row: Mapping[str, Any]) -> HeadRow | None:
+def _head(row: Row) -> HeadRow | None:
     """Read a row; None for one that is no block of ours."""
     try:
         id_, head = parse_block_id(row["id"]), decode_head(row["head"])

@@ -26,7 +26,7 @@ from sinks.reading.line_filter import LineFilter, block_filter, heads_fit, rows_
 from sinks.reading.names import TemplateNames, template_ids
 from sinks.reading.snapshot import MOST_PLACES, PLACES, PLACES_AND_FIELDS, Snapshot
 from sinks.reading.union import UnionPart, clusters, outer_blocks, sharing_blocks, unite
-from sinks.row import template_key, template_keys
+from sinks.row import TemplateId, TemplateKey, template_key, template_keys
 from sinks.sink import BlockFilter
 
 MOST_VALUES = 100_000
@@ -43,7 +43,7 @@ class CountQuery(NamedTuple):
     """
 
     only: LineFilter = LineFilter()
-    templates: tuple[str, ...] | None = None
+    templates: tuple[TemplateId, ...] | None = None
     """Only lines of these; None: of any."""
     by: tuple[GroupBy, ...] = ()
     bucket_ms: int | None = None
@@ -103,7 +103,7 @@ _NONE = np.empty(0, np.int64)
 NO_TEMPLATE_COUNTS = TemplateCounts(_NONE, _NONE, _NONE, _NONE, complete=True)
 
 
-def count_templates(snapshot: Snapshot, only: LineFilter, templates: tuple[str, ...] | None) -> TemplateCounts:
+def count_templates(snapshot: Snapshot, only: LineFilter, templates: tuple[TemplateId, ...] | None) -> TemplateCounts:
     """Count the lines of some templates (None: of any) that pass, without naming them."""
     counting, is_all = _counted(snapshot, CountQuery(only, templates, ("template",)))
     groups = counting.tally.groups()
@@ -113,7 +113,7 @@ def count_templates(snapshot: Snapshot, only: LineFilter, templates: tuple[str, 
     return TemplateCounts(groups.keys[0], groups.lines, groups.first_ms, groups.last_ms, complete)
 
 
-def template_ids_of(snapshot: Snapshot, names: TemplateNames, only: LineFilter, keys: NDArray[np.int64]) -> dict[int, str]:
+def template_ids_of(snapshot: Snapshot, names: TemplateNames, only: LineFilter, keys: NDArray[np.int64]) -> dict[TemplateKey, TemplateId]:
     """Return the ids of templates that were counted under a filter, by key; one that cannot be named is left out."""
     return names.find(snapshot, keys, _listed(snapshot, block_filter(only)))
 
@@ -343,7 +343,7 @@ def _rows(snapshot: Snapshot, names: TemplateNames, heads: Heads, query: CountQu
     groups = top(
         groups._replace(keys=[_ranked(key, name, ranks) for key, name in zip(groups.keys, query.by, strict=True)]), query.by, query.top
     )
-    columns: list[list[int] | list[str | None]] = []
+    columns: list[list[int] | list[str] | list[TemplateId | None]] = []
     for key, name in zip(groups.keys, query.by, strict=True):
         if name == "time":
             columns.append(key.tolist())
@@ -367,7 +367,7 @@ def _ranked(key: NDArray[np.int64], name: GroupBy, ranks: NDArray[np.int64]) -> 
     return key if name == "time" else ranks[key]
 
 
-def _ids(snapshot: Snapshot, names: TemplateNames, heads: Heads, query: CountQuery, keys: NDArray[np.int64]) -> list[str | None]:
+def _ids(snapshot: Snapshot, names: TemplateNames, heads: Heads, query: CountQuery, keys: NDArray[np.int64]) -> list[TemplateId | None]:
     """Return the ids of templates."""
     found = names.find(snapshot, keys, heads) if query.templates is None else {template_key(one): one for one in query.templates}
     return [found.get(key) for key in keys.tolist()]

@@ -16,6 +16,7 @@ from sinks.reading.picks import Picks, picked_lines, picks
 from sinks.reading.selecting import IsMatch, Selection
 from sinks.reading.snapshot import ALL_COLUMNS, MOST_TEXTS, Snapshot
 from sinks.reading.union import UnionPart, outer_blocks
+from sinks.row import TemplateId
 
 _FIRST_BLOCKS = 8
 _GROWTH = 4
@@ -42,7 +43,7 @@ def lines_with(
     is_match: IsMatch,
     limit: int,
     only: LineFilter,
-    templates: Collection[str] | None,
+    templates: Collection[TemplateId] | None,
     literals: Collection[str] = (),
 ) -> MatchingLines:
     """Return the newest `limit` lines that match; each of their texts holds all `literals`, so blocks without are not looked at."""

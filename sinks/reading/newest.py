@@ -21,7 +21,7 @@ from sinks.reading.names import template_ids
 from sinks.reading.picks import picked_lines, picks
 from sinks.reading.snapshot import ALL_COLUMNS, PLACES, PLACES_AND_FIELDS, Snapshot
 from sinks.reading.union import UnionPart, outer_blocks
-from sinks.row import template_keys
+from sinks.row import TemplateId, template_keys
 
 _FEW_BLOCKS = 64
 """So few are unpacked with their texts at once: most of them have a line that is wanted."""
@@ -34,7 +34,7 @@ class NewestLines(NamedTuple):
     Thread: any.
     """
 
-    lines: dict[str, list[Line]]
+    lines: dict[TemplateId, list[Line]]
     """Newest first; templates without a line are left out."""
     complete: bool
     """False: the deadline, or a block that could not be read, cut the reading short; older lines may stand in for newer ones."""
@@ -51,7 +51,7 @@ class _Unpacked(NamedTuple):
     """Places in the list of wanted templates."""
 
 
-def newest_lines(snapshot: Snapshot, pace: Pace, templates: Collection[str], limit: int, only: LineFilter) -> NewestLines:
+def newest_lines(snapshot: Snapshot, pace: Pace, templates: Collection[TemplateId], limit: int, only: LineFilter) -> NewestLines:
     """Return the newest `limit` lines of each template."""
     wanted = sorted(set(templates) - only.not_templates)
     if not wanted or limit <= 0 or only.wants_nothing:
@@ -76,7 +76,7 @@ class _Search:
     Thread: one.
     """
 
-    def __init__(self, snapshot: Snapshot, wanted: list[str], limit: int, only: LineFilter) -> None:
+    def __init__(self, snapshot: Snapshot, wanted: list[TemplateId], limit: int, only: LineFilter) -> None:
         self._snapshot = snapshot
         self._wanted = wanted
         self._places = {template: at for at, template in enumerate(wanted)}
@@ -112,14 +112,14 @@ class _Search:
         else:
             self.left = frozenset(at for at in self.left if (ms := oldest[at]) is None or ms <= unseen_ms)
 
-    def lines(self) -> dict[str, list[Line]]:
+    def lines(self) -> dict[TemplateId, list[Line]]:
         """Return the newest lines of each template among all that were found."""
         order = self._found.newest_first()
         order = order[np.argsort(self._template[order], kind="stable")]
         starts = np.searchsorted(self._template[order], np.arange(len(self._wanted)))
         order = order[np.arange(len(order)) - starts[self._template[order]] < self._limit]
         # A template's id is known from its lines: the text is that of the block.
-        found: dict[str, list[Line]] = {}
+        found: dict[TemplateId, list[Line]] = {}
         for line in picked_lines(self._snapshot, self._found.take(order)):
             found.setdefault(line.template, []).append(line)
         return found

@@ -29,6 +29,7 @@ from sinks.reading.ordered import OrderedLines, Reach, Stride, lines_in_order, s
 from sinks.reading.recent import FoundTemplates, newest_templates
 from sinks.reading.selecting import IsMatch, Selection
 from sinks.reading.snapshot import Answer, Snapshot, consistently
+from sinks.row import TemplateId, TemplateKey
 from sinks.sink import BlockFilter, Sink
 
 CACHE_BYTES = 96 * 1024 * 1024
@@ -74,7 +75,7 @@ class BlockReader:
         return self._read(bound, deadline_passed)
 
     def newest_lines(
-        self, templates: Collection[str], limit: int, only: LineFilter, *, deadline_passed: Callable[[], bool] = never
+        self, templates: Collection[TemplateId], limit: int, only: LineFilter, *, deadline_passed: Callable[[], bool] = never
     ) -> NewestLines:
         """Return of each template the newest `limit` lines that pass."""
         return self._read(lambda snapshot: newest_lines(snapshot, self._pace, templates, limit, only), deadline_passed)
@@ -106,7 +107,7 @@ class BlockReader:
         limit: int,
         only: LineFilter,
         *,
-        templates: Collection[str] | None = None,
+        templates: Collection[TemplateId] | None = None,
         literals: Collection[str] = (),
         deadline_passed: Callable[[], bool] = never,
     ) -> MatchingLines:
@@ -132,14 +133,16 @@ class BlockReader:
         return self._read(lambda snapshot: count(snapshot, self._names, query), deadline_passed)
 
     def count_templates(
-        self, only: LineFilter, templates: tuple[str, ...] | None, *, deadline_passed: Callable[[], bool] = never
+        self, only: LineFilter, templates: tuple[TemplateId, ...] | None, *, deadline_passed: Callable[[], bool] = never
     ) -> TemplateCounts:
         """Count the lines of some templates (None: of any) that pass, as columns."""
         if templates is not None and not templates:
             return NO_TEMPLATE_COUNTS
         return self._read(lambda snapshot: count_templates(snapshot, only, templates), deadline_passed)
 
-    def template_ids(self, only: LineFilter, keys: NDArray[np.int64], *, deadline_passed: Callable[[], bool] = never) -> dict[int, str]:
+    def template_ids(
+        self, only: LineFilter, keys: NDArray[np.int64], *, deadline_passed: Callable[[], bool] = never
+    ) -> dict[TemplateKey, TemplateId]:
         """Return the ids of templates that were counted under a filter, by key; one that cannot be named is left out."""
         return self._read(lambda snapshot: template_ids_of(snapshot, self._names, only, keys), deadline_passed)
 

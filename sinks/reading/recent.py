@@ -12,7 +12,7 @@ from sinks.reading.listing import NewestFirst, Pace
 from sinks.reading.names import TemplateNames, template_ids
 from sinks.reading.snapshot import PLACES, PLACES_AND_FIELDS, Snapshot
 from sinks.reading.union import outer_blocks
-from sinks.row import template_keys
+from sinks.row import TemplateId, template_keys
 
 
 class FoundTemplates(NamedTuple):
@@ -21,8 +21,8 @@ class FoundTemplates(NamedTuple):
     Thread: any.
     """
 
-    templates: list[str]
-    """Ids, the one that was seen last first."""
+    templates: list[TemplateId]
+    """The one that was seen last first."""
     complete: bool
     """False: only the newest blocks were looked at, the deadline cut it, or a block could not be read; there may be others."""
     damaged: tuple[BlockId, ...] = ()

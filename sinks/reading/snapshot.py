@@ -12,6 +12,7 @@ from sinks.block import BlockColumns, BlockId, Column, Lines
 from sinks.codec import BlockDamaged, UnpackedTexts, decode_fields, decode_places, unpack_texts
 from sinks.reading.cache import BlockCache
 from sinks.reading.literals import absent_from
+from sinks.row import TemplateId
 from sinks.sink import BlockFilter, ColumnName, FoundBlocks, Sink, SinkBusy
 
 LONGEST_S = 10.0
@@ -104,9 +105,9 @@ class Snapshot:
                 return
             yield self._unpack(part, columns, literals)
 
-    def template_id_after(self, template: str) -> str | None:
-        """Return the first stored template's id above this one."""
-        return next((found for found, _ in self._sink.templates.all_above(template, 1)), None)
+    def template_id_after(self, start: str) -> TemplateId | None:
+        """Return the first id of a stored template above `start`, which may be part of one."""
+        return next((found for found, _ in self._sink.templates.all_above(start, 1)), None)
 
     def _batches(self, ids: Collection[BlockId], columns: Sequence[ColumnName]) -> Iterator[list[BlockId]]:
         size = MOST_TEXTS if "texts" in columns else MOST_PLACES

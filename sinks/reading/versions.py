@@ -19,7 +19,7 @@ a record does not have any more would stay (design: union).
 """
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +72,7 @@ class _Spans(NamedTuple):
     start: NDArray[np.int64]
     end: NDArray[np.int64]
 
-    def take(self, rows: NDArray[Any]) -> "_Spans":
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> "_Spans":
         return _Spans(self.place[rows], self.start[rows], self.end[rows])
 
 
@@ -238,14 +238,14 @@ def _overlap(spans: _Spans, others: _Spans) -> NDArray[np.bool_]:
     return found
 
 
-def _last_of_each(group: NDArray[np.int64], *ranks: NDArray[Any]) -> NDArray[np.int64]:
+def _last_of_each(group: NDArray[np.int64], *ranks: NDArray[np.generic]) -> NDArray[np.int64]:
     """Return for each group, ascending, the row that the ranks, the most important first, put last."""
     ranked = np.lexsort((*ranks[::-1], group))
     last: NDArray[np.int64] = ranked[np.append(_changes(group[ranked])[1:], np.ones(min(len(ranked), 1), np.bool_))]
     return last
 
 
-def _numbered(*columns: NDArray[Any]) -> NDArray[np.int64]:
+def _numbered(*columns: NDArray[np.generic]) -> NDArray[np.int64]:
     """Return a number for each row, equal where all columns are."""
     order = np.lexsort(columns[::-1])
     number = np.empty(len(order), np.int64)
@@ -253,7 +253,7 @@ def _numbered(*columns: NDArray[Any]) -> NDArray[np.int64]:
     return number
 
 
-def _changes(*columns: NDArray[Any]) -> NDArray[np.bool_]:
+def _changes(*columns: NDArray[np.generic]) -> NDArray[np.bool_]:
     """Return where a row differs from the one before it; the first one does."""
     changed = np.zeros(len(columns[0]), np.bool_)
     changed[:1] = True

@@ -14,6 +14,7 @@ from sinks.reading.counting import CountQuery
 from sinks.reading.group_names import GroupBy
 from sinks.reading.line_filter import LineFilter
 from sinks.reading.reader import BlockReader
+from sinks.row import TemplateId
 from tests.sinks.reading import oracle
 from tests.sinks.reading.histories import History, Settings, history
 from tests.world import open_sink
@@ -41,7 +42,7 @@ def reader_of(random: Random, stored: History) -> BlockReader:
     return BlockReader(sink, cache_bytes=random.choice([0, 20_000, 10_000_000]), clock=lambda: 0.0, page_blocks=random.choice([1, 4, 128]))
 
 
-def line_filter(random: Random, templates: Sequence[str] = ()) -> LineFilter:
+def line_filter(random: Random, templates: Sequence[TemplateId] = ()) -> LineFilter:
     """Return any filter; `templates` are those of which it may exclude some."""
     return LineFilter(
         since_ms=random.choice([None, random.randint(0, 14_000)]),
@@ -101,7 +102,7 @@ def test_counts_of_some_templates_are_those_of_the_lines_one_by_one(random: Rand
     stored = history(random, ANYTHING._replace(chunk_templates=False))
     reader = reader_of(random, stored)
     lines = oracle.union(stored.stored)
-    templates = sorted({line.template for line in lines} | {"0" * 32})
+    templates = sorted({line.template for line in lines} | {TemplateId("0" * 32)})
     for _ in range(4):
         by = random.choice(BY)
         wanted = tuple(random.sample(templates, random.randint(0, len(templates))))
@@ -115,7 +116,7 @@ def test_the_newest_lines_of_templates_are_those_of_the_union(random: Random) ->
     stored = history(random, Settings(chunk_templates=False))
     reader = reader_of(random, stored)
     lines = oracle.union(stored.stored)
-    templates = sorted({line.template for line in lines} | {"0" * 32})
+    templates = sorted({line.template for line in lines} | {TemplateId("0" * 32)})
     for _ in range(3):
         only, limit = line_filter(random, templates), random.choice([1, 2, 5, 1_000])
         wanted = random.sample(templates, random.randint(1, len(templates)))

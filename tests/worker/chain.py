@@ -21,7 +21,7 @@ from producers.replies import Reply
 from sinks.build import DEFAULT_BOUNDS, BlockBounds
 from sinks.line import PIECE_BYTES, Line
 from sinks.reading.reader import BlockReader
-from sinks.row import TemplateId, template_id
+from sinks.row import TemplateId, TemplateText, template_id
 from sinks.sink import Sink
 from tests.fakes.engine import FakeEngine
 from tests.fakes.sink import FakeSink
@@ -184,7 +184,7 @@ class Chain:
 
     def template(self, masked: str) -> TemplateId:
         """Return the id of a template."""
-        return template_id(masked)
+        return template_id(TemplateText(masked))
 
     def key(self, masked: str) -> CacheKey:
         return self._digester.digest(masked)

@@ -35,7 +35,7 @@ from sinks.block import BlockPlace
 from sinks.heads import Heads
 from sinks.line import Line
 from sinks.reading.reader import BlockReader
-from sinks.row import template_id
+from sinks.row import TemplateText, template_id
 from sinks.sink import BlockFilter, OffsetSpan, Sink, SinkBusy
 from worker.indexing.line_batch import LineBatch
 from worker.indexing.runs import Run, Runs
@@ -124,7 +124,7 @@ class Resume:
         self._clock = clock
         self._fail_point = fail_point
         self._assigned: dict[PartitionLedger, _Assigned] = {}
-        self._template_texts: set[str] = set()
+        self._template_texts: set[TemplateText] = set()
         """Of templates whose rows are there, since the last windows were begun."""
         self._busy_since_s: float | None = None
         self.tally = ResumeTally()
@@ -297,9 +297,9 @@ class Resume:
             end_offset = next_end
         return StoredEntries(window.first_offset, end_offset, hashes)
 
-    def _find_templates(self, texts: set[str]) -> None:
+    def _find_templates(self, texts: set[TemplateText]) -> None:
         """Look for the rows of templates that were not found a moment ago. Thread: any."""
-        ids: dict[str, str] = {template_id(text): text for text in texts - self._template_texts}
+        ids = {template_id(text): text for text in texts - self._template_texts}
         if ids:
             self._template_texts.update(ids[template] for template in self._sink.templates.stored(ids.keys()))
 

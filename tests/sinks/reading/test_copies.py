@@ -12,10 +12,10 @@ from sinks.reading.line_filter import LineFilter
 from sinks.reading.ordered import Reach
 from sinks.reading.reader import BlockReader
 from sinks.reading.selecting import Selection
-from sinks.row import template_id
+from tests.template_ids import id_of
 from tests.world import block, line, open_sink, run
 
-OLD, NEW = template_id("old words"), template_id("new words")
+OLD, NEW = id_of("old words"), id_of("new words")
 
 
 def written(*runs: list[Line]) -> BlockReader:
