@@ -152,6 +152,11 @@ def join_lines(parts: Sequence[Lines]) -> Lines:
     return Lines._make(kind.join(columns) for kind, *columns in zip(_KINDS.values(), *parts, strict=True))
 
 
+def without_texts(lines: Lines) -> Lines:
+    """Return lines whose texts and fields, most of what they hold, are gone."""
+    return lines._replace(text=NO_LINES.text, fields=NO_LINES.fields)
+
+
 def sorted_rows(lines: Lines) -> NDArray[np.int64]:
     """Return the rows in the order of offset, sub, chunk; equal ones stay in their order."""
     if (lines.offset[1:] > lines.offset[:-1]).all():

@@ -6,7 +6,7 @@ Called by the sink's `open`. A wish that this Milvus cannot fulfil is a `SinkMis
 import re
 from typing import NamedTuple
 
-from sinks.milvus.fields import CollectionFound, IndexParams, Kind
+from sinks.milvus.fields import CollectionFound, IndexParams, Kind, VectorChoice
 from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.sink import SinkMismatch
 
@@ -70,34 +70,25 @@ class Backend(NamedTuple):
         return not self.local and self.version >= _MAPPED_SINCE
 
 
-class Choice(NamedTuple):
-    """What the templates will be, once it is clear that this Milvus can do it.
-
-    Thread: any.
-    """
-
-    kind: Kind
-    index_type: str
-
-
 def backend(version: str, *, local: bool) -> Backend:
     """Read a server's version (`v2.3.5`, `2.6.1-dev`)."""
     numbers = re.search(r"(\d+)\.(\d+)", version)
     return Backend(local, (int(numbers[1]), int(numbers[2])) if numbers and not local else _NEWEST)
 
 
-def choose(settings: MilvusSettings, capable: Backend) -> Choice:
+def choose(settings: MilvusSettings, capable: Backend) -> VectorChoice:
     """Check what the settings wish of the templates against what there is. Raises SinkMismatch."""
     vectors = ["FLOAT"] if capable.local else [name for name, since in _VECTOR_SINCE.items() if capable.version >= since]
     _refuse_unless(settings.vector_type in vectors, "milvus.vector_type", settings.vector_type, capable, vectors)
     indexes = list(_LOCAL_INDEXES) if capable.local else [name for name, since in _INDEX_SINCE.items() if capable.version >= since]
     _refuse_unless(settings.index in ("auto", *indexes), "milvus.index", settings.index, capable, ["auto", *indexes])
+    is_free = settings.index == "auto"
     index = "FLAT" if capable.local else "AUTOINDEX"
     if settings.vector_type == "INT8":
-        if settings.index != "auto" and not settings.index.startswith("HNSW"):
+        if not is_free and not settings.index.startswith("HNSW"):
             raise SinkMismatch(f"milvus.index is {settings.index}: INT8 vectors have auto, HNSW, HNSW_SQ, HNSW_PQ, HNSW_PRQ")
         index = "HNSW"
-    return Choice(_KINDS[settings.vector_type], index if settings.index == "auto" else settings.index)
+    return VectorChoice(_KINDS[settings.vector_type], index if is_free else settings.index, any_index=is_free)
 
 
 def has_bm25(settings: MilvusSettings, capable: Backend, templates: CollectionFound | None) -> bool:

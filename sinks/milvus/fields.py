@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from sinks.line import LEVEL_BYTES, SERVICE_BYTES
+from sinks.milvus.milvus_settings import VectorSpace
 from sinks.row import TEMPLATE_TEXT_BYTES
 
 ID_BYTES = 400
@@ -72,6 +73,21 @@ class Field(NamedTuple):
     """Most bytes of a varchar in an array."""
     stays_on_disk: bool = False
     """Mapped from files instead of held in memory where the backend can do it."""
+
+
+class VectorChoice(NamedTuple):
+    """How the templates' vectors are stored and indexed, once it is clear that this Milvus can do it.
+
+    Thread: any.
+    """
+
+    kind: Kind = "vector"
+    index_type: str = "FLAT"
+    any_index: bool = True
+    """Whether an index of another type will do as well."""
+
+
+ANY_CHOICE = VectorChoice()
 
 
 class CollectionLayout(NamedTuple):
@@ -183,17 +199,15 @@ def templates_name(collection: str, space: str) -> str:
     return f"{collection}_templates_{''.join(one if one.isascii() and one.isalnum() else '_' for one in space[:SPACE_DIGITS])}"
 
 
-def templates_layout(
-    collection: str, space: str, dim: int, *, kind: Kind = "vector", index_type: str = "FLAT", any_index: bool = True, bm25: bool = False
-) -> CollectionLayout:
+def templates_layout(collection: str, space: VectorSpace, choice: VectorChoice = ANY_CHOICE, *, bm25: bool = False) -> CollectionLayout:
     """Columns of `TemplateRow`, the vector moved to the end; `sparse` is the BM25 function of `text`."""
     sparse = Field("sparse", "sparse", metric="BM25", index_type="SPARSE_INVERTED_INDEX", computed_from="text")
     return CollectionLayout(
-        templates_name(collection, space),
+        templates_name(collection, space.id),
         (
             Field("template", "varchar", TEMPLATE_BYTES, key=True),
             Field("text", "varchar", TEMPLATE_TEXT_BYTES),
-            Field("vector", kind, dim, metric="COSINE", index_type=index_type, any_index=any_index),
+            Field("vector", choice.kind, space.dim, metric="COSINE", index_type=choice.index_type, any_index=choice.any_index),
             *((sparse,) if bm25 else ()),
         ),
     )

@@ -225,13 +225,13 @@ class LiteBlocks:
             self._say(f"Milvus collection {self._heads.name!r}: {unreadable:,} rows are no heads of blocks; their lines are left out")
         return sorted(worded - used)
 
-    def _read_page(self, first: int) -> "_Page":
+    def _read_page(self, first: int) -> "_SlotPage":
         """Read heads and filters of some slots. By their list: for a range, Milvus Lite would look at all rows."""
         expression = _any_slot(range(first, first + _SLOTS_AT_ONCE))
         heads = self._client.query(self._heads.name, expression, ["slot", *HeadRow._fields])
-        return _Page(heads, self._client.query(self._words.name, expression, ["slot", "id", "words"]))
+        return _SlotPage(heads, self._client.query(self._words.name, expression, ["slot", "id", "words"]))
 
-    def _add_page(self, page: "_Page") -> set[int]:
+    def _add_page(self, page: "_SlotPage") -> set[int]:
         """Add what was read to memory; return the slots that are not empty."""
         heads: dict[int, HeadRow] = {}
         for row in page.heads:
@@ -248,7 +248,7 @@ class LiteBlocks:
         return {row["slot"] for row in page.heads if row["id"]}
 
 
-class _Page(NamedTuple):
+class _SlotPage(NamedTuple):
     """Rows of some slots."""
 
     heads: Sequence[Row]

@@ -41,7 +41,7 @@ class IndexedBlock(NamedTuple):
     """The key of its rows."""
 
 
-class _Columns:
+class _GrowingHeads:
     """All blocks as columns, in the order in which they came, deleted ones included."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class _Columns:
         """The first of each block's numbers."""
 
 
-class _Seen(NamedTuple):
+class _SeenHeads(NamedTuple):
     """The columns at one moment; `live` is a copy, the rest only ever grows."""
 
     ids: Sequence[BlockId]
@@ -100,7 +100,7 @@ class HeadIndex:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._columns = _Columns()
+        self._columns = _GrowingHeads()
         self._codes: dict[int, int] = {}
         self._keys = Growing(np.int64)
         self._sets: list[tuple[str, ...]] = []
@@ -155,7 +155,7 @@ class HeadIndex:
             if dead > max(_LEAST_DEAD, len(columns.row)):
                 seen = self._seen(BlockFilter())
                 rows_left = np.flatnonzero(seen.live)
-                self._columns = _Columns()
+                self._columns = _GrowingHeads()
                 self._add(_heads(seen, rows_left), seen.filters.select(rows_left), columns.slot.seen()[rows_left])
 
     def find(self, only: BlockFilter, limit: int | None) -> FoundBlocks:
@@ -180,12 +180,12 @@ class HeadIndex:
             is_new = columns.live.seen() & (columns.first.seen() > np.array(ends, np.int64)[columns.run.seen()])
             return [columns.ids[row] for row in np.flatnonzero(is_new).tolist()]
 
-    def _seen(self, only: BlockFilter) -> _Seen:
+    def _seen(self, only: BlockFilter) -> _SeenHeads:
         columns, wanted = self._columns, None
         if only.templates is not None:
             wanted = np.zeros(len(self._keys), bool)
             wanted[[code for key in only.templates if (code := self._codes.get(key)) is not None]] = True
-        return _Seen(
+        return _SeenHeads(
             ids=columns.ids,
             size=len(columns.ids),
             live=columns.live.seen().copy(),
@@ -244,7 +244,7 @@ def _code(codes: dict[_T, int], values: list[_T], value: _T) -> int:
     return code
 
 
-def _passing(seen: _Seen, only: BlockFilter) -> NDArray[np.int64]:
+def _passing(seen: _SeenHeads, only: BlockFilter) -> NDArray[np.int64]:
     """Return the rows of the living blocks that pass."""
     passing = _passing_by_offset(seen, only)
     first_ms, last_ms = seen.ranges[2:4]
@@ -266,7 +266,7 @@ def _passing(seen: _Seen, only: BlockFilter) -> NDArray[np.int64]:
     return rows
 
 
-def _passing_by_offset(seen: _Seen, only: BlockFilter) -> NDArray[np.bool_]:
+def _passing_by_offset(seen: _SeenHeads, only: BlockFilter) -> NDArray[np.bool_]:
     """Say of each row whether it is a living block at a wanted place."""
     passing = seen.live
     if only.topics or only.not_topics or only.epoch is not None or only.partition is not None:
@@ -286,12 +286,12 @@ def _passing_by_offset(seen: _Seen, only: BlockFilter) -> NDArray[np.bool_]:
     return passing
 
 
-def _overlap(seen: _Seen, span: OffsetSpan | RunSpan) -> NDArray[np.bool_]:
+def _overlap(seen: _SeenHeads, span: OffsetSpan | RunSpan) -> NDArray[np.bool_]:
     first_offset, last_offset = seen.ranges[:2]
     return (last_offset >= span.first_offset) & (first_offset < span.end_offset)
 
 
-def _any_of(seen: _Seen, each: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+def _any_of(seen: _SeenHeads, each: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
     return np.asarray(np.logical_or.reduce([np.zeros(seen.size, bool), *each]), bool)
 
 
@@ -300,7 +300,7 @@ def _is_place(place: BlockPlace, only: BlockFilter) -> bool:
     return is_topic and only.epoch in (None, place.epoch) and only.partition in (None, place.partition)
 
 
-def _any_template(seen: _Seen, rows: NDArray[np.int64], wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _any_template(seen: _SeenHeads, rows: NDArray[np.int64], wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Say of each row whether it has one of the wanted templates."""
     if len(rows) == 0 or not wanted.any():
         return np.zeros(len(rows), bool)
@@ -316,7 +316,7 @@ def _any_template(seen: _Seen, rows: NDArray[np.int64], wanted: NDArray[np.bool_
     return np.asarray(has_any[rows - rows[0]], bool)
 
 
-def _entries(seen: _Seen, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64] | slice, NDArray[np.int64]]:
+def _entries(seen: _SeenHeads, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64] | slice, NDArray[np.int64]]:
     """Return where the templates of these rows are, and where each row's begin among those; of neighbours nothing is copied."""
     sizes = seen.start[rows + 1] - seen.start[rows]
     start = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
@@ -326,7 +326,7 @@ def _entries(seen: _Seen, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64] | 
     return np.repeat(seen.start[rows] - start[:-1], sizes) + np.arange(start[-1]), start
 
 
-def _heads(seen: _Seen, rows: NDArray[np.int64]) -> Heads:
+def _heads(seen: _SeenHeads, rows: NDArray[np.int64]) -> Heads:
     """Return these rows as the sink's callers get them."""
     at, start = _entries(seen, rows)
     first_offset, last_offset, first_ms, last_ms, lines, written_ms = (column[rows] for column in seen.ranges)

@@ -14,7 +14,7 @@ from sinks.milvus.fields import ARRAY_ITEMS, Field, Kind
 
 ColumnValues = Sequence[str] | Sequence[int] | Sequence[Sequence[str]] | Sequence[Sequence[int]] | NDArray[np.float32]
 """One column: strings, integers, lists of those, or float32[n, dim]."""
-Wanted = Sequence[str] | NDArray[np.float32]
+Sought = Sequence[str] | NDArray[np.float32]
 """What a search looks for: texts, or float32[n, dim]."""
 Message = Any
 """One of pymilvus's, which has no types."""
@@ -47,7 +47,7 @@ def fill(column: Message, field: Field, values: ColumnValues) -> None:
             setattr(column.vectors, f"{field.kind}_vector", packed)
 
 
-def wanted_values(wanted: Wanted, kind: Kind) -> list[object]:
+def wanted_values(wanted: Sought, kind: Kind) -> list[object]:
     """Return what a search looks for as the client library takes it, for a column of that kind."""
     if not isinstance(wanted, np.ndarray):
         return list(wanted)

@@ -111,7 +111,7 @@ class ServerBlocks:
         while True:
             try:
                 asked = after("id", last, f"({expression})" if expression else "")
-                page = self._client.query(self._layout.name, asked, columns, limit=limit, consistency=consistency, in_key_order=True)
+                page = self._client.query_lowest(self._layout.name, asked, columns, limit=limit, consistency=consistency)
             except MilvusFault as fault:
                 if limit == 1 or not fault.may_be_size:
                     raise

@@ -16,7 +16,7 @@ from sinks.milvus.faults import MilvusFault
 from sinks.milvus.fields import CollectionLayout, Field, IndexParams, Row
 from sinks.milvus.lending import Lending
 from sinks.milvus.milvus_client import VectorHit
-from sinks.milvus.packing import Wanted, unpack
+from sinks.milvus.packing import Sought, unpack
 from sinks.milvus.writing import check_vector, template_batches
 from sinks.row import TemplateId, TemplateRow, TemplateText, Vector
 from sinks.sink import TemplateCapabilities, TemplateHit
@@ -36,7 +36,7 @@ _LETTER = re.compile(r"[^\W_]")
 """What any analyser makes words of; it depends on the server whether it may be asked for a text without one."""
 
 
-class Templates:
+class MilvusTemplates:
     """The templates' collection.
 
     Thread: any.
@@ -153,13 +153,13 @@ class Templates:
             most = min(limit - len(ids), MOST_ROWS)
             with self._calls() as client:
                 asked = after("template", ids[-1] if ids else last)
-                page = client.query(self.layout.name, asked, ("template",), limit=most, in_key_order=True)
+                page = client.query_lowest(self.layout.name, asked, ("template",), limit=most)
             if not page:
                 break
             ids += sorted(row["template"] for row in page)
         return ids
 
-    def _search(self, field: Field, wanted: Wanted, most: int, params: IndexParams) -> list[list[VectorHit]]:
+    def _search(self, field: Field, wanted: Sought, most: int, params: IndexParams) -> list[list[VectorHit]]:
         """Search, with texts if the answer is not too large for them."""
         with self._calls() as client:
             try:

@@ -15,6 +15,25 @@ from sinks.reading.union import UnionPart, clusters, outer_blocks, unite
 from sinks.sink import BlockFilter
 
 
+class RecordRange(NamedTuple):
+    """The records of a partition with `first_offset` ≤ offset < `end_offset`.
+
+    Thread: any.
+    """
+
+    topic: str
+    partition: int
+    first_offset: int
+    end_offset: int
+    epoch: str | None = None
+    """None: of every epoch."""
+
+    @property
+    def blocks(self) -> BlockFilter:
+        """The filter of the blocks that may hold them."""
+        return BlockFilter((self.topic,), self.epoch, self.partition, self.first_offset, self.end_offset)
+
+
 class StoredLines(NamedTuple):
     """The lines of a range, copies resolved.
 

@@ -57,6 +57,19 @@ class LineFilter(NamedTuple):
         """Whether lines of one template may differ in whether they pass."""
         return self != LineFilter(not_templates=self.not_templates)
 
+    def window_holds(self, first_ms: NDArray[np.int64], last_ms: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which of n spans of time, both ends included, are inside the window."""
+        inside = np.ones(len(first_ms), np.bool_)
+        if self.since_ms is not None:
+            inside &= first_ms >= self.since_ms
+        if self.until_ms is not None:
+            inside &= last_ms < self.until_ms
+        return inside
+
+    def window_meets(self, first_ms: NDArray[np.int64], last_ms: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which of n spans of time, both ends included, overlap the window."""
+        return self.window_holds(last_ms, first_ms)
+
     @property
     def reads_fields(self) -> bool:
         """Whether kept fields decide."""
@@ -86,11 +99,8 @@ def block_filter(only: LineFilter, *, templates: Collection[TemplateId] | None =
 
 def wanted_rows(lines: Lines, only: LineFilter) -> NDArray[np.bool_]:
     """Return which rows pass: bool[n]. Topics are the block's and `fields` have a column of their own: neither is looked at."""
-    wanted = lines.chunks > 0  # a hollow entry is no line
-    if only.since_ms is not None:
-        wanted &= lines.time >= only.since_ms
-    if only.until_ms is not None:
-        wanted &= lines.time < only.until_ms
+    wanted = only.window_holds(lines.time, lines.time)
+    wanted &= lines.chunks > 0  # a hollow entry is no line
     for values, column in ((only.services, lines.service), (only.levels, lines.level)):
         if values:
             wanted &= rows_with(column, values)

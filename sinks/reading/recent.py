@@ -5,12 +5,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.block import BlockId, Lines
+from sinks.block import BlockId
 from sinks.heads import Heads
-from sinks.reading.line_filter import LineFilter, block_filter, heads_fit, wanted_rows, with_fields
+from sinks.reading.line_filter import LineFilter, block_filter, heads_fit
 from sinks.reading.listing import NewestFirst, Pace
 from sinks.reading.names import TemplateNames, template_ids
-from sinks.reading.snapshot import PLACES, PLACES_AND_FIELDS, Snapshot
+from sinks.reading.selecting import Selection
+from sinks.reading.snapshot import Snapshot
 from sinks.reading.union import outer_blocks
 from sinks.row import TemplateId, template_keys
 
@@ -46,9 +47,10 @@ def newest_templates(snapshot: Snapshot, pace: Pace, names: TemplateNames, only:
     keys, last_ms = [heads.templates[rows]], [heads.template_last_ms[rows]]
     others = [heads.ids[at] for at in np.flatnonzero(~whole).tolist()]
     unpacked = 0
-    for blocks in snapshot.unpack_in_batches(others, PLACES_AND_FIELDS if only.reads_fields else PLACES):
+    selection = Selection(only)
+    for blocks in snapshot.unpack_in_batches(others, selection.columns):
         for lines in blocks.values():
-            found = _wanted(lines, only)
+            found = selection.rows(lines)
             keys.append(template_keys(template_ids(lines.template.values))[lines.template.codes[found]])
             last_ms.append(lines.time[found])
         unpacked += len(blocks)
@@ -61,17 +63,7 @@ def newest_templates(snapshot: Snapshot, pace: Pace, names: TemplateNames, only:
 
 def _whole_blocks(heads: Heads, only: LineFilter) -> NDArray[np.bool_]:
     """Return the blocks of which every line passes."""
-    whole = heads_fit(heads, only)[0]
-    if only.since_ms is not None:
-        whole &= heads.first_ms >= only.since_ms
-    if only.until_ms is not None:
-        whole &= heads.last_ms < only.until_ms
-    return whole & (not only.reads_fields)
-
-
-def _wanted(lines: Lines, only: LineFilter) -> NDArray[np.int64]:
-    rows = np.flatnonzero(wanted_rows(lines, only))
-    return with_fields(lines.fields, rows, only) if only.reads_fields else rows
+    return heads_fit(heads, only)[0] & only.window_holds(heads.first_ms, heads.last_ms) & (not only.reads_fields)
 
 
 def _by_last_seen(keys: NDArray[np.int64], last_ms: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -53,9 +53,11 @@ class Selection(NamedTuple):
             return [block_filter(self.only, templates=self.templates)]
         return [block_filter(self.only, keys=self.keys)] + [block_filter(self.only, templates=self.holding)] * bool(self.holding)
 
-    def rows(self, lines: Lines) -> NDArray[np.int64]:
-        """Return the rows that pass, ascending; topics are not looked at."""
+    def rows(self, lines: Lines, among: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+        """Return the rows that pass (`among`: out of these), ascending; topics are not looked at."""
         wanted = wanted_rows(lines, self.only)
+        if among is not None:
+            wanted &= among
         if self.templates is not None:
             wanted &= rows_of(lines.template, self.templates)
         if self.is_match is not None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sinks.milvus.faults import MilvusFault
 from sinks.milvus.fields import CollectionFound, CollectionLayout, Row, templates_layout
 from sinks.milvus.lite import LocalMilvus
-from sinks.milvus.milvus_client import MilvusConnection
+from sinks.milvus.milvus_client import MilvusAddress, MilvusConnection
 from sinks.milvus.milvus_settings import VectorSpace
 from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink
 from sinks.sink import SinkMismatch
@@ -26,7 +26,7 @@ def test_a_stored_vector_that_is_not_finite_counts_as_missing(folder: Path, sink
     sink.close()
     good, bad, worse = (id_of(text) for text in ("good", "bad", "worse"))
     vectors = np.stack([np.full(DIM, np.nan, np.float32), np.full(DIM, np.inf, np.float32)])
-    _write_as_others_might(folder, templates_layout("vectail", SPACE.id, DIM), [bad, worse], vectors)
+    _write_as_others_might(folder, templates_layout("vectail", SPACE), [bad, worse], vectors)
     sink.open()
     assert sink.templates.vectors([good, bad, worse]).keys() == {good}
     assert np.array_equal(sink.templates.vectors([good])[good], unit(1.0))
@@ -35,7 +35,7 @@ def test_a_stored_vector_that_is_not_finite_counts_as_missing(folder: Path, sink
 
 def _write_as_others_might(folder: Path, layout: CollectionLayout, templates: list[str], vectors: NDArray[np.float32]) -> None:
     local = LocalMilvus(folder)
-    client = MilvusConnection(local.address, token="", db="", timeout_s=10.0, write_timeout_s=10.0, consistency="Strong")
+    client = MilvusConnection(MilvusAddress(local.address), timeout_s=10.0, write_timeout_s=10.0, consistency="Strong")
     client.load(layout.name)
     client.upsert(layout, [templates, templates, vectors])
     client.close()

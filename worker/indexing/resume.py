@@ -34,6 +34,7 @@ from consumers.assignment import PartitionLedger, Receipt
 from sinks.block import BlockPlace
 from sinks.heads import Heads
 from sinks.line import Line
+from sinks.reading.between import RecordRange
 from sinks.reading.reader import BlockReader
 from sinks.row import TemplateText, template_id
 from sinks.sink import BlockFilter, OffsetSpan, Sink, SinkBusy
@@ -305,7 +306,7 @@ class Resume:
 
     def _read_lines(self, place: BlockPlace, first_offset: int, end_offset: int) -> Sequence[Line]:
         """Return what readers get of these offsets; nothing if they miss something, for then they may get something else later."""
-        stored = self._reader.lines_between(place.topic, place.partition, first_offset, end_offset, epoch=place.epoch, strong=True)
+        stored = self._reader.lines_between(RecordRange(place.topic, place.partition, first_offset, end_offset, place.epoch), strong=True)
         return stored.lines if stored.complete else ()
 
     def _note_busy(self, reason: str, partitions: int) -> None:

@@ -51,7 +51,7 @@ def test_a_search_does_not_find_a_line_as_it_was_before_it_was_read_again(stored
     found = reader.newest_lines([OLD], 10, LineFilter())
     assert [one.offset for one in found.lines.get(OLD, [])] == left
     assert found.complete
-    by_text = reader.lines_with((), with_old_id, 10, LineFilter())
+    by_text = reader.lines_with(Selection(LineFilter(), is_match=with_old_id), 10)
     assert [one.offset for one in by_text.lines] == left
 
 
