@@ -12,7 +12,7 @@ file is gone.
 """
 
 import heapq
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 from typing import NamedTuple
@@ -24,13 +24,15 @@ from sinks.block import Block, BlockColumns, BlockId, parse_block_id
 from sinks.codec import BlockDamaged, decode_head, encode_head
 from sinks.heads import HeadRow, head_row
 from sinks.milvus.base64_texts import base64_text, frame_of_base64
-from sinks.milvus.fields import COLUMN_BYTES, EPOCH_BYTES, ID_BYTES, PAD_DIM, TOPIC_BYTES, CollectionFound, CollectionLayout, Field, Row
+from sinks.milvus.collections import check_collection
+from sinks.milvus.fields import COLUMN_BYTES, EPOCH_BYTES, ID_BYTES, PAD_DIM, TOPIC_BYTES, CollectionLayout, Field, Row
 from sinks.milvus.index_time import Dates
 from sinks.milvus.lite_bloom import FILTER_CHARACTERS, bloom_filter, decode_filter, encode_filter
 from sinks.milvus.lite_heads import HeadIndex, IndexedBlock
 from sinks.milvus.lite_texts import LONGER_CHARACTERS, frame_of_text, stored_text
-from sinks.milvus.milvus_client import MilvusConnection, type_name
+from sinks.milvus.milvus_client import MilvusConnection
 from sinks.milvus.packing import ColumnValues
+from sinks.milvus.writing import parts_within
 from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SeenRun, SinkMismatch
 
 CALL_BYTES = 8_000_000
@@ -120,7 +122,8 @@ class LiteBlocks:
         stored = self._index.slots([block.id for block in blocks])
         new = {block.id: block for block in blocks if block.id not in stored}
         rows = [(block, encode_head(block.head), bloom_filter(block.words)) for block in new.values()]
-        for part in _parts(rows):
+        sizes = [block.size_bytes + len(head) + len(bloom) for block, head, bloom in rows]
+        for part in parts_within(rows, sizes, CALL_BYTES):
             self._write_part(part)
 
     def delete(self, ids: Collection[BlockId]) -> None:
@@ -199,7 +202,7 @@ class LiteBlocks:
         """Check a collection, or create it. Raises SinkMismatch or MilvusFault."""
         found = self._client.describe(layout.name)
         if found is not None:
-            _check_columns(layout, found)
+            check_collection(layout, found)
         elif create:
             self._client.create(layout, properties)
         else:
@@ -266,26 +269,3 @@ def _emptied(field: Field, slots: Sequence[int]) -> ColumnValues:
     if field.kind == "vector":
         return np.zeros((len(slots), field.limit), np.float32)
     return [""] * len(slots) if field.kind == "varchar" else [0] * len(slots)
-
-
-def _check_columns(layout: CollectionLayout, found: CollectionFound) -> None:
-    """Raise SinkMismatch for the first column that is not there as it must be."""
-    for field in layout.fields:
-        there = found.fields.get(field.name)
-        if there is None or there.type != type_name(field.kind) or there.limit != field.limit or there.key != field.key:
-            is_there = "missing" if there is None else f"{there.type} of {there.limit}"
-            expected = f"{type_name(field.kind)} of {field.limit}" + ", the key" * field.key
-            raise SinkMismatch(f"Milvus collection {layout.name!r}, field {field.name!r}: it is {is_there}, expected {expected}")
-
-
-def _parts(rows: Sequence[tuple[Block, str, bytes]]) -> Iterator[Sequence[tuple[Block, str, bytes]]]:
-    """Divide what is to be written into calls."""
-    begin = size = 0
-    for end, (block, head, bloom) in enumerate(rows):
-        row_bytes = block.size_bytes + len(head) + len(bloom)
-        if end > begin and size + row_bytes > CALL_BYTES:
-            yield rows[begin:end]
-            begin, size = end, 0
-        size += row_bytes
-    if begin < len(rows):
-        yield rows[begin:]

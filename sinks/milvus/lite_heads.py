@@ -7,13 +7,13 @@ and adds what was acknowledged. A reader takes a moment's view under a short loc
 
 import threading
 from collections.abc import Collection, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sinks.block import BlockId, BlockPlace
-from sinks.heads import HeadRow, Heads, join_heads
+from sinks.heads import NUMBERS, HeadRow, Heads, join_heads
 from sinks.milvus.index_time import Dates
 from sinks.milvus.lite_bloom import BloomFilters, SeenFilters
 from sinks.milvus.lite_growing import Growing
@@ -92,6 +92,25 @@ class _SeenHeads(NamedTuple):
     """The codes of the runs that the filter names, -1 for one that has no block."""
 
 
+class _Numbered(Generic[_T]):
+    """Distinct values by number, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self.values: list[_T] = []
+        self._numbers: dict[_T, int] = {}
+
+    def numbers(self, values: Sequence[_T]) -> NDArray[np.int32]:
+        """Return the number of each value; a new one gets the next."""
+        new = [value for value in dict.fromkeys(values) if value not in self._numbers]
+        self._numbers.update(zip(new, range(len(self.values), len(self.values) + len(new)), strict=True))
+        self.values += new
+        return np.array([self._numbers[value] for value in values], np.int32)
+
+    def find(self, value: _T) -> int:
+        """Return the number of a value, -1 if it has none."""
+        return self._numbers.get(value, -1)
+
+
 class HeadIndex:
     """Every stored block once.
 
@@ -103,12 +122,9 @@ class HeadIndex:
         self._columns = _GrowingHeads()
         self._codes: dict[int, int] = {}
         self._keys = Growing(np.int64)
-        self._sets: list[tuple[str, ...]] = []
-        self._set_codes: dict[tuple[str, ...], int] = {}
-        self._places: list[BlockPlace] = []
-        self._place_codes: dict[BlockPlace, int] = {}
-        self._runs: list[tuple[BlockPlace, str]] = []
-        self._run_codes: dict[tuple[BlockPlace, str], int] = {}
+        self._sets = _Numbered[tuple[str, ...]]()
+        self._places = _Numbered[BlockPlace]()
+        self._runs = _Numbered[tuple[BlockPlace, str]]()
 
     def __len__(self) -> int:
         return len(self._columns.row)
@@ -176,7 +192,7 @@ class HeadIndex:
             latest[one.place] = max(one.run, latest.get(one.place, ""))
         with self._lock:
             columns = self._columns
-            ends = [last.get((place, run), -1 if run > latest.get(place, "") else _NO_NUMBER) for place, run in self._runs]
+            ends = [last.get((place, run), -1 if run > latest.get(place, "") else _NO_NUMBER) for place, run in self._runs.values]
             is_new = columns.live.seen() & (columns.first.seen() > np.array(ends, np.int64)[columns.run.seen()])
             return [columns.ids[row] for row in np.flatnonzero(is_new).tolist()]
 
@@ -200,10 +216,10 @@ class HeadIndex:
             times=tuple(one.seen() for one in columns.times),
             filters=columns.filters.seen(),
             keys=self._keys.seen(),
-            sets=self._sets,
-            places=self._places,
+            sets=self._sets.values,
+            places=self._places.values,
             wanted=wanted,
-            besides=[self._run_codes.get((one.place, one.run), -1) for one in only.besides or ()],
+            besides=[self._runs.find((one.place, one.run)) for one in only.besides or ()],
         )
 
     def _add(self, heads: Heads, filters: Sequence[bytes], slots: NDArray[np.int64]) -> None:
@@ -212,14 +228,13 @@ class HeadIndex:
         columns.row.update(zip(heads.ids, range(len(columns.ids), len(columns.ids) + heads.size), strict=True))
         columns.ids.extend(heads.ids)
         columns.live.add(np.ones(heads.size, bool))
-        columns.run.add(np.array([_code(self._run_codes, self._runs, (one.place, one.run)) for one in heads.ids], np.int32))
+        columns.run.add(self._runs.numbers([(one.place, one.run) for one in heads.ids]))
         columns.first.add(np.array([one.first for one in heads.ids], np.int64))
-        columns.place.add(np.array([_code(self._place_codes, self._places, one.place) for one in heads.ids], np.int32))
-        ranges = (heads.first_offset, heads.last_offset, heads.first_ms, heads.last_ms, heads.lines, heads.written_ms)
-        for column, values in zip(columns.ranges, ranges, strict=True):
+        columns.place.add(self._places.numbers([one.place for one in heads.ids]))
+        for column, values in zip(columns.ranges, heads[NUMBERS], strict=True):
             column.add(values)
-        columns.services.add(np.array([_code(self._set_codes, self._sets, one) for one in heads.services], np.int32))
-        columns.levels.add(np.array([_code(self._set_codes, self._sets, one) for one in heads.levels], np.int32))
+        columns.services.add(self._sets.numbers(heads.services))
+        columns.levels.add(self._sets.numbers(heads.levels))
         columns.start.add(heads.start[1:] + len(columns.template))
         columns.template.add(self._template_codes(heads.templates))
         columns.pieces.add(heads.pieces.astype(np.int32))
@@ -234,14 +249,6 @@ class HeadIndex:
         self._keys.add(np.array(new, np.int64))
         codes = np.array([self._codes[key] for key in distinct.tolist()], np.int32)
         return np.asarray(codes[places], np.int32)
-
-
-def _code(codes: dict[_T, int], values: list[_T], value: _T) -> int:
-    code = codes.get(value)
-    if code is None:
-        code = codes[value] = len(values)
-        values.append(value)
-    return code
 
 
 def _passing(seen: _SeenHeads, only: BlockFilter) -> NDArray[np.int64]:
@@ -329,22 +336,7 @@ def _entries(seen: _SeenHeads, rows: NDArray[np.int64]) -> tuple[NDArray[np.int6
 def _heads(seen: _SeenHeads, rows: NDArray[np.int64]) -> Heads:
     """Return these rows as the sink's callers get them."""
     at, start = _entries(seen, rows)
-    first_offset, last_offset, first_ms, last_ms, lines, written_ms = (column[rows] for column in seen.ranges)
-    template_first_ms, template_last_ms = (column[at] for column in seen.times)
     ids, sets = seen.ids, seen.sets
-    return Heads(
-        ids=[ids[row] for row in rows.tolist()],
-        first_offset=first_offset,
-        last_offset=last_offset,
-        first_ms=first_ms,
-        last_ms=last_ms,
-        lines=lines,
-        written_ms=written_ms,
-        services=[sets[code] for code in seen.services[rows].tolist()],
-        levels=[sets[code] for code in seen.levels[rows].tolist()],
-        start=start,
-        templates=seen.keys[seen.template[at]],
-        pieces=seen.pieces[at].astype(np.int64),
-        template_first_ms=template_first_ms,
-        template_last_ms=template_last_ms,
-    )
+    names = ([sets[code] for code in column[rows].tolist()] for column in (seen.services, seen.levels))
+    of_templates = (seen.keys[seen.template[at]], seen.pieces[at].astype(np.int64), *(column[at] for column in seen.times))
+    return Heads._make([[ids[row] for row in rows.tolist()], *names, *(column[rows] for column in seen.ranges), start, *of_templates])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sinks.block import Block, BlockColumns, BlockId, parse_block_id
 from sinks.codec import BlockDamaged, decode_head
-from sinks.heads import HeadRow, join_heads
+from sinks.heads import NO_HEADS, HeadRow, join_heads
 from sinks.milvus.base64_texts import frame_of_base64
 from sinks.milvus.expressions import MOST_ROWS, after, any_of_each, block_expression, unseen_expressions
 from sinks.milvus.faults import MilvusFault
@@ -21,7 +21,6 @@ from sinks.milvus.milvus_client import MilvusConnection
 from sinks.milvus.writing import block_columns, write_in_parts
 from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SeenRun
 
-_HEAD_COLUMNS = ("id", "first_offset", "last_offset", "first_ms", "last_ms", "lines", "head")
 _HEADS_AT_ONCE = 4_096
 """Of a page, which begins with the first id above the last page's."""
 _TEXTS_AT_ONCE = 250
@@ -56,7 +55,7 @@ class ServerBlocks:
         """Return the blocks that pass a filter; with a limit, any of them. `consistency`: None for the client's own."""
         expression = block_expression(only)
         if expression is None:
-            return FoundBlocks(join_heads([]), is_all=True)
+            return FoundBlocks(NO_HEADS, is_all=True)
         rows = self._rows(expression, None if limit is None else limit + 1, consistency)
         heads = [head for row in rows[:limit] if (head := _head(row)) is not None]
         if len(heads) < len(rows[:limit]) and not self._has_said:
@@ -87,7 +86,7 @@ class ServerBlocks:
         """Return how many blocks are stored (Strong)."""
         return self._client.count(self._layout.name)
 
-    def _rows(self, expression: str, most: int | None, consistency: str | None, columns: Sequence[str] = _HEAD_COLUMNS) -> list[Row]:
+    def _rows(self, expression: str, most: int | None, consistency: str | None, columns: Sequence[str] = HeadRow._fields) -> list[Row]:
         """Return the rows that match, or `most` of them."""
         at_once = MOST_ROWS if most is None else min(most, MOST_ROWS)
         try:

@@ -14,7 +14,6 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.block import BlockId
 from sinks.heads import Heads
 from sinks.reading.copies import reach_of, with_events_beyond, with_other_runs
 from sinks.reading.count_keys import GroupKeys, is_of_fields
@@ -24,7 +23,7 @@ from sinks.reading.line_filter import LineFilter, block_filter, heads_fit
 from sinks.reading.names import TemplateNames
 from sinks.reading.selecting import Selection
 from sinks.reading.snapshot import MOST_PLACES, PLACES, PLACES_AND_FIELDS, Snapshot
-from sinks.reading.union import UnionPart, clusters, outer_blocks, sharing_blocks, unite
+from sinks.reading.union import UnionPart, clusters, outer_heads, sharing_blocks, unite
 from sinks.row import TemplateId, TemplateKey, template_key, template_keys
 from sinks.sink import BlockFilter
 
@@ -95,8 +94,6 @@ class Counts(NamedTuple):
     """By time where there is one, then the most lines first, then by key."""
     complete: bool
     """False: the deadline, a block that could not be read, or a field with too many values cut it."""
-    damaged: tuple[BlockId, ...] = ()
-    """Blocks that could not be read."""
 
 
 class TemplateCounts(NamedTuple):
@@ -143,14 +140,12 @@ def count(snapshot: Snapshot, names: TemplateNames, query: CountQuery) -> Counts
     counting, is_all = _counted(snapshot, query)
     rows = _rows(snapshot, names, counting.heads, query, counting.keys.tally)
     is_all &= all(row is not None for row in rows)
-    damaged = tuple(snapshot.damaged)
-    return Counts([row for row in rows if row is not None], complete=is_all and not damaged, damaged=damaged)
+    return Counts([row for row in rows if row is not None], complete=is_all and not snapshot.damaged)
 
 
 def _listed(snapshot: Snapshot, asked: BlockFilter) -> Heads:
     """Return the outer blocks that may hold what is counted."""
-    heads = snapshot.find(asked).heads
-    return heads.select(outer_blocks(heads.ids))
+    return outer_heads(snapshot.find(asked).heads)
 
 
 def _counted(snapshot: Snapshot, query: CountQuery) -> tuple["_BlockCounting", bool]:

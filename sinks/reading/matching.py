@@ -14,7 +14,7 @@ from sinks.reading.listing import NewestFirst, Pace
 from sinks.reading.picks import Picks, held_picks, picked_lines, picks
 from sinks.reading.selecting import Selection
 from sinks.reading.snapshot import ALL_COLUMNS, MOST_TEXTS, Snapshot
-from sinks.reading.union import outer_blocks
+from sinks.reading.union import outer_heads
 
 _FIRST_BLOCKS = 8
 _GROWTH = 4
@@ -30,8 +30,6 @@ class MatchingLines(NamedTuple):
     """Newest first."""
     complete: bool
     """False: the deadline, or a block that could not be read, cut the reading short; there may be newer ones."""
-    damaged: tuple[BlockId, ...] = ()
-    """Blocks that could not be read."""
 
 
 def lines_with(snapshot: Snapshot, pace: Pace, selection: Selection, limit: int, literals: Collection[str] = ()) -> MatchingLines:
@@ -44,11 +42,9 @@ def lines_with(snapshot: Snapshot, pace: Pace, selection: Selection, limit: int,
     is_done = False
     while not is_done and listing.unseen_ms is not None and not snapshot.is_over():
         listing.next_page()
-        heads = listing.heads()
-        is_done = search.unpack_newest(heads.select(outer_blocks(heads.ids)), listing.unseen_ms)
+        is_done = search.unpack_newest(outer_heads(listing.heads()), listing.unseen_ms)
     lines = picked_lines(snapshot, search.newest)
-    damaged = tuple(snapshot.damaged)
-    return MatchingLines(lines, complete=is_done and not damaged, damaged=damaged)
+    return MatchingLines(lines, complete=is_done and not snapshot.damaged)
 
 
 class _MatchSearch:

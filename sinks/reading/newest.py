@@ -21,7 +21,7 @@ from sinks.reading.names import template_ids
 from sinks.reading.picks import held_picks, picked_lines, picks
 from sinks.reading.selecting import Selection
 from sinks.reading.snapshot import ALL_COLUMNS, Snapshot
-from sinks.reading.union import outer_blocks
+from sinks.reading.union import outer_heads
 from sinks.row import TemplateId, template_keys
 
 _FEW_BLOCKS = 64
@@ -39,8 +39,6 @@ class NewestLines(NamedTuple):
     """Newest first; templates without a line are left out."""
     complete: bool
     """False: the deadline, or a block that could not be read, cut the reading short; older lines may stand in for newer ones."""
-    damaged: tuple[BlockId, ...] = ()
-    """Blocks that could not be read."""
 
 
 class _Unpacked(NamedTuple):
@@ -62,13 +60,11 @@ def newest_lines(snapshot: Snapshot, pace: Pace, templates: Collection[TemplateI
     while search.left and listing.unseen_ms is not None and not snapshot.is_over():
         before = search.left
         listing.next_page()
-        heads = listing.heads()
-        search.unpack_newest(heads.select(outer_blocks(heads.ids)), listing.unseen_ms)
+        search.unpack_newest(outer_heads(listing.heads()), listing.unseen_ms)
         if search.left and search.left < before:
             listing.narrow(block_filter(only, templates=[wanted[at] for at in search.left]))
     lines = search.lines()
-    damaged = tuple(snapshot.damaged)
-    return NewestLines(lines, complete=not search.left and not damaged, damaged=damaged)
+    return NewestLines(lines, complete=not search.left and not snapshot.damaged)
 
 
 class _NewestSearch:
@@ -163,7 +159,7 @@ class _NewestSearch:
         for unpacked in self._snapshot.unpack_in_batches(ids, columns):
             for one, lines in unpacked.items():
                 self._unpacked[one] = self._select(lines)
-        self._unpacked |= dict.fromkeys(set(ids) & self._snapshot.damaged.keys(), _NOTHING)
+        self._unpacked |= dict.fromkeys(set(ids) & self._snapshot.damaged, _NOTHING)
         return not self._snapshot.is_over()
 
     def _select(self, lines: Lines) -> _Unpacked:

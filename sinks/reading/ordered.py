@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sinks.block import BlockId
-from sinks.heads import Heads, join_heads
+from sinks.heads import NO_HEADS, Heads
 from sinks.line import Line
 from sinks.lines import without_texts
 from sinks.reading.copies import Copies, WantedRows
@@ -26,7 +26,7 @@ from sinks.reading.listing import join_distinct
 from sinks.reading.picks import Picks, held_picks, picked_lines, picks
 from sinks.reading.selecting import Selection
 from sinks.reading.snapshot import MOST_TEXTS, Snapshot
-from sinks.reading.union import outer_blocks
+from sinks.reading.union import outer_heads
 from sinks.row import template_keys
 
 PAGE_BLOCKS = 256
@@ -58,8 +58,6 @@ class OrderedLines(NamedTuple):
     reach: Reach
     complete: bool
     """False: a block could not be read."""
-    damaged: tuple[BlockId, ...] = ()
-    """Blocks that could not be read."""
 
 
 class Stride:
@@ -105,8 +103,7 @@ def lines_in_order(snapshot: Snapshot, stride: Stride, selection: Selection, sta
             break
     if reach.after is not None and reach.time_ms > start.time_ms:
         lines, reach = [line for line in lines if line.time < reach.time_ms], Reach(reach.time_ms)
-    damaged = tuple(snapshot.damaged)
-    return OrderedLines(lines, reach, complete=not damaged, damaged=damaged)
+    return OrderedLines(lines, reach, complete=not snapshot.damaged)
 
 
 def _next_window(snapshot: Snapshot, stride: Stride, selection: Selection, since_ms: int, until_ms: int) -> tuple[Heads, int]:
@@ -126,13 +123,13 @@ def _next_window(snapshot: Snapshot, stride: Stride, selection: Selection, since
     begun = int(np.count_nonzero(heads.first_ms >= since_ms))
     stride.blocks_before = heads.size - begun
     stride.width_ms = width_ms * _GROWTH if begun < max(stride.page_blocks // _GROWTH, 1) else width_ms
-    return heads.select(outer_blocks(heads.ids)), end_ms
+    return outer_heads(heads), end_ms
 
 
 def _find(snapshot: Snapshot, selection: Selection, limit: int | None) -> tuple[Heads, bool]:
     """Return the blocks that may hold a wanted line, and whether these are all."""
     found = [snapshot.find(only, limit) for only in selection.block_filters()]
-    return join_distinct([join_heads(()), *(one.heads for one in found)]), all(one.is_all for one in found)
+    return join_distinct([NO_HEADS, *(one.heads for one in found)]), all(one.is_all for one in found)
 
 
 class _Nearness(NamedTuple):

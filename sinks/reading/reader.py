@@ -1,7 +1,7 @@
 """The one way to lines: every question about stored lines is answered through a `BlockReader`, from any sink.
 
 Every answer is of the union of all runs (design: sink): inner blocks are left out, of copies one holds. A question whose listing grows
-old, or does not hold any more, is asked again from its start; a block that cannot be read is left out and named, and the answer is not
+old, or does not hold any more, is asked again from its start; a block that cannot be read is left out, and the answer is not
 `complete`. What a reader decodes stays in its cache; what it learns about templates' names and about how dense blocks lie, too.
 
 Thread: any.
@@ -45,12 +45,7 @@ class BlockReader:
     """
 
     def __init__(
-        self,
-        sink: Sink,
-        *,
-        cache_bytes: int = CACHE_BYTES,
-        clock: Callable[[], float] = time.monotonic,
-        page_blocks: int = PAGE_BLOCKS,
+        self, sink: Sink, *, cache_bytes: int = CACHE_BYTES, clock: Callable[[], float] = time.monotonic, page_blocks: int = PAGE_BLOCKS
     ) -> None:
         self._sink = sink
         self._clock = clock
@@ -81,12 +76,7 @@ class BlockReader:
         return self._read(lambda snapshot: newest_lines(snapshot, self._pace, templates, limit, only), deadline_passed)
 
     def lines_between(
-        self,
-        offsets: RecordRange,
-        *,
-        most_lines: int | None = None,
-        deadline_passed: Callable[[], bool] = never,
-        strong: bool = False,
+        self, offsets: RecordRange, *, most_lines: int | None = None, deadline_passed: Callable[[], bool] = never, strong: bool = False
     ) -> StoredLines:
         """Return all lines of these offsets, by epoch, offset, sub and chunk; the first `most_lines` of them."""
         return self._read(lambda snapshot: lines_between(snapshot, offsets.blocks, most_lines), deadline_passed, strong=strong)

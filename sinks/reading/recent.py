@@ -5,14 +5,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.block import BlockId
 from sinks.heads import Heads
 from sinks.reading.line_filter import LineFilter, block_filter, heads_fit
 from sinks.reading.listing import NewestFirst, Pace
 from sinks.reading.names import TemplateNames, template_ids
 from sinks.reading.selecting import Selection
 from sinks.reading.snapshot import Snapshot
-from sinks.reading.union import outer_blocks
+from sinks.reading.union import outer_heads
 from sinks.row import TemplateId, template_keys
 
 
@@ -26,8 +25,6 @@ class FoundTemplates(NamedTuple):
     """The one that was seen last first."""
     complete: bool
     """False: only the newest blocks were looked at, the deadline cut it, or a block could not be read; there may be others."""
-    damaged: tuple[BlockId, ...] = ()
-    """Blocks that could not be read."""
 
 
 def newest_templates(snapshot: Snapshot, pace: Pace, names: TemplateNames, only: LineFilter, most_blocks: int) -> FoundTemplates:
@@ -36,8 +33,7 @@ def newest_templates(snapshot: Snapshot, pace: Pace, names: TemplateNames, only:
     heads = listing.heads()
     while listing.unseen_ms is not None and heads.size < most_blocks and not snapshot.is_over():
         listing.next_page()
-        heads = listing.heads()
-        heads = heads.select(outer_blocks(heads.ids))
+        heads = outer_heads(listing.heads())
     newest = np.argsort(-heads.last_ms, kind="stable")[: max(most_blocks, 0)]
     is_all = listing.unseen_ms is None and len(newest) == heads.size
     heads = heads.select(newest)
@@ -58,7 +54,7 @@ def newest_templates(snapshot: Snapshot, pace: Pace, names: TemplateNames, only:
     ids = names.find(snapshot, distinct, heads)
     templates = [ids[key] for key in distinct.tolist() if key in ids]
     is_all = is_all and unpacked == len(others) and len(templates) == len(distinct)
-    return FoundTemplates(templates, complete=is_all and not snapshot.damaged, damaged=tuple(snapshot.damaged))
+    return FoundTemplates(templates, complete=is_all and not snapshot.damaged)
 
 
 def _whole_blocks(heads: Heads, only: LineFilter) -> NDArray[np.bool_]:
