@@ -24,6 +24,7 @@ from sinks.milvus.milvus_sink import MilvusSink
 from sinks.reading.counting import CountQuery
 from sinks.reading.line_filter import LineFilter
 from sinks.reading.reader import BlockReader
+from sinks.row import TemplateId, TemplateText
 from worker.cli.run import BackgroundService, load_or_fail, open_service
 from worker.connections import vector_space
 from worker.embedding.loaded import LoadedModel
@@ -63,7 +64,7 @@ def index(model: LoadedModel, plan: Plan) -> Turn:
     with closing(MilvusSink(milvus, vector_space(model.space), consumer_group=settings.kafka.group)) as sink:
         sink.open(create=False)
         counts = BlockReader(sink).count(CountQuery(LineFilter()))
-        texts, last = dict[str, str](), ""
+        texts, last = dict[TemplateId, TemplateText](), ""
         while page := sink.templates.all_above(last, _PAGE):
             texts.update(page)
             last = page[-1][0]

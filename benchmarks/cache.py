@@ -17,7 +17,7 @@ import time
 from argparse import Namespace
 from collections.abc import Sequence
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import redis
@@ -31,7 +31,7 @@ from sinks.row import Vector
 from worker.embedding.cache.memory import ENTRY_BYTES, MemoryCache
 from worker.embedding.cache.redis_address import RedisMisconfigured
 from worker.embedding.cache.redis_cache import RedisCache
-from worker.embedding.model.space import EmbeddingSpace
+from worker.embedding.model.space import CacheKey, EmbeddingSpace
 from worker.settings.tables import RedisTable
 
 DIM = 384
@@ -47,24 +47,25 @@ MASKED_LIST = 2_000
 _TTL_S = 100.0
 _HEADER_BYTES = 8
 _SEED = 7
+_Text = TypeVar("_Text", bound=str)
 
 Rates = list[float]
 
 
-def vectors_of(count: int) -> dict[str, Vector]:
+def vectors_of(count: int) -> dict[CacheKey, Vector]:
     """Return vectors of length 1 by digest; seeded."""
     draw, names = np.random.default_rng(_SEED), random.Random(_SEED)
     rows = draw.standard_normal((count, DIM)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    return {f"{names.getrandbits(128):032x}": row for row in rows}
+    return {CacheKey(f"{names.getrandbits(128):032x}"): row for row in rows}
 
 
-def lists_of(sequence: Sequence[str], most: int = LIST) -> list[Sequence[str]]:
+def lists_of(sequence: Sequence[_Text], most: int = LIST) -> list[Sequence[_Text]]:
     """Return lists of digests as a poll would bring them."""
     return [sequence[start : start + most] for start in range(0, len(sequence), most)]
 
 
-def measure_memory(vectors: dict[str, Vector], rounds: int) -> Rates:
+def measure_memory(vectors: dict[CacheKey, Vector], rounds: int) -> Rates:
     """Return the first level's hits per second of processor time, by round."""
     cache = MemoryCache(2 * len(vectors) * (4 * DIM + ENTRY_BYTES))
     cache.put_many(vectors)
@@ -79,7 +80,7 @@ def measure_memory(vectors: dict[str, Vector], rounds: int) -> Rates:
     return [len(vectors) / seconds_of(hit, time.thread_time) for _ in range(rounds)]
 
 
-def measure_redis(url: str, vectors: dict[str, Vector], loop_keys: int, rounds: int) -> tuple[Rates, Rates]:
+def measure_redis(url: str, vectors: dict[CacheKey, Vector], loop_keys: int, rounds: int) -> tuple[Rates, Rates]:
     """Return keys per second of the second level and of a loop of `GET`, by round; they take turns."""
     space = EmbeddingSpace(
         weights_sha256="benchmark",
@@ -114,7 +115,7 @@ def measure_redis(url: str, vectors: dict[str, Vector], loop_keys: int, rounds: 
     return [len(digests) / one for one in seconds["ours"]], [len(keys) / one for one in seconds["loop"]]
 
 
-def _fill(cache: RedisCache, vectors: dict[str, Vector]) -> None:
+def _fill(cache: RedisCache, vectors: dict[CacheKey, Vector]) -> None:
     for some in lists_of(list(vectors)):
         cache.put_many({digest: vectors[digest] for digest in some})
     until_s = time.monotonic() + 60

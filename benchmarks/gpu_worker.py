@@ -139,7 +139,7 @@ def figures_of(ran: Mapping[str, Sequence[Any]]) -> Figures:
     return spread(found, _COSTS) | {"rounds": len(distinct)}
 
 
-def lines_per_s(opener: str, arguments: Sequence[Any], count: int, texts: list[str], scratch: Path) -> float | str:
+def lines_per_s(opener: str, arguments: Sequence[Any], count: int, texts: Sequence[str], scratch: Path) -> float | str:
     """Let that many processes embed the texts at the same time, after each has done so once; return their rate, or why none."""
     with ExitStack() as stack, ThreadPoolExecutor(count) as threads:
         try:

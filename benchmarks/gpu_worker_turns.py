@@ -13,9 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from benchmarks.by_hand_ours import Looks
 from benchmarks.null_sink import NullSink, NullTemplates
 from benchmarks.own_pipeline import say_nothing
@@ -23,7 +20,7 @@ from benchmarks.own_service import broker_tables, create_topics, in_background
 from benchmarks.race import Wrong
 from producers.feed import FeedProgress
 from producers.kafka import EmbeddedBroker
-from sinks.row import TemplateRow
+from sinks.row import TemplateId, TemplateRow, TemplateText, Vector
 from worker.cli.demo_feed import index_lines
 from worker.cli.screen import Screen
 from worker.connections import open_connections
@@ -41,9 +38,9 @@ class KeptTemplates(NullTemplates):
     """
 
     def __init__(self, *, gives_vectors: bool) -> None:
-        self.kept: list[str] = []
+        self.kept: list[TemplateText] = []
         self._gives_vectors = gives_vectors
-        self._vectors: dict[str, NDArray[np.float32]] = {}
+        self._vectors: dict[TemplateId, Vector] = {}
 
     def upsert(self, rows: Sequence[TemplateRow]) -> None:
         """Keep them."""
@@ -51,7 +48,7 @@ class KeptTemplates(NullTemplates):
         if self._gives_vectors:
             self._vectors.update((row.template, row.vector) for row in rows)
 
-    def vectors(self, templates: Collection[str]) -> dict[str, NDArray[np.float32]]:
+    def vectors(self, templates: Collection[TemplateId]) -> dict[TemplateId, Vector]:
         """Return those that were kept."""
         return {template: self._vectors[template] for template in templates if template in self._vectors}
 

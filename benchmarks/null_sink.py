@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from benchmarks.safety_sides import NOTHING
 from sinks.block import Block, BlockColumns, BlockId
-from sinks.row import TemplateRow
+from sinks.row import TemplateId, TemplateRow, TemplateText, Vector
 from sinks.sink import (
     BlockFilter,
     Capabilities,
@@ -33,15 +33,15 @@ class NullTemplates:
     def upsert(self, rows: Sequence[TemplateRow]) -> None:
         """Acknowledge."""
 
-    def vectors(self, templates: Collection[str]) -> dict[str, NDArray[np.float32]]:
+    def vectors(self, templates: Collection[TemplateId]) -> dict[TemplateId, Vector]:
         """Return nothing."""
         return {}
 
-    def texts(self, templates: Collection[str]) -> dict[str, str]:
+    def texts(self, templates: Collection[TemplateId]) -> dict[TemplateId, TemplateText]:
         """Return nothing."""
         return {}
 
-    def stored(self, templates: Collection[str]) -> set[str]:
+    def stored(self, templates: Collection[TemplateId]) -> set[TemplateId]:
         """Return all of them: a worker looks each minute, and writes every template again if one is gone."""
         return set(templates)
 
@@ -53,7 +53,7 @@ class NullTemplates:
         """Return nothing."""
         return []
 
-    def all_above(self, last: str, limit: int) -> list[tuple[str, str]]:
+    def all_above(self, last: str, limit: int) -> list[tuple[TemplateId, TemplateText]]:
         """Return nothing."""
         return []
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmarks.race import Wrong
 from benchmarks.search_growth_index import PARTITIONS, START_MS, TOPIC, Filled, service_of
+from sinks.reading.between import RecordRange
 from sinks.reading.counting import CountQuery
 from sinks.reading.line_filter import LineFilter, never
 from sinks.reading.reader import BlockReader
@@ -127,7 +128,7 @@ class Asker:
         first, end = max(one.offset - _AROUND, 0), min(one.offset + _AROUND + 1, self._filled.lines // PARTITIONS)
 
         def ask() -> Checked:
-            found = self._reader.lines_between(TOPIC, one.partition, first, end)
+            found = self._reader.lines_between(RecordRange(TOPIC, one.partition, first, end))
             return Checked(found.complete, len(found.lines) == end - first and any(line.text == one.text for line in found.lines))
 
         return ask

@@ -9,7 +9,7 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from sinks.build import BlockBounds, build
 from sinks.lines import coded, take_coded
 from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
 from sinks.milvus.milvus_sink import MilvusSink
-from sinks.row import TemplateRow, template_id
+from sinks.row import TemplateRow, TemplateText, template_id
 from sinks.sink import SinkBusy, SinkCounts
 
 DIM = 384
@@ -40,6 +40,7 @@ _SAMPLES_A_COPY = 20
 _ATTEMPTS, _BUSY_S = 5, 2.0
 """At a write, and between two."""
 _SEED = 7
+_Text = TypeVar("_Text", bound=str)
 
 
 class Sample(NamedTuple):
@@ -142,7 +143,7 @@ class _Columns:
         self._start_ms = start_ms
         masked = Masker().mask(list(texts))
         self._size = len(texts)
-        self._template = coded(masked)
+        self._template = coded([TemplateText(text) for text in masked])
         self._service = coded([service_of(text) for text in masked])
         self._level = coded([LEVELS[_hash_of(text) // len(SERVICES) % len(LEVELS)] for text in masked])
         names = self._template.values
@@ -155,7 +156,7 @@ class _Columns:
         """Return some lines of a piece, which begins with line number `first`."""
         number = first + rows
 
-        def one(column: CodedColumn) -> CodedColumn:
+        def one(column: CodedColumn[_Text]) -> CodedColumn[_Text]:
             return take_coded(column, number % self._size)
 
         zeros, ones = np.zeros(len(rows), np.int32), np.ones(len(rows), np.int32)
@@ -190,7 +191,7 @@ def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def _hash_of(text: str) -> int:
-    return int(template_id(text)[:8], 16)
+    return int(template_id(TemplateText(text))[:8], 16)
 
 
 def _pieces(texts: Sequence[str], lines: int) -> Iterator[tuple[int, list[str]]]:

@@ -34,6 +34,7 @@ from producers.log_vocabulary import LOG_TEMPLATES
 from sinks.line import Line
 from sinks.lines import lines_of
 from sinks.milvus.lite import LocalMilvus
+from sinks.row import TemplateText
 
 DIM = 384
 LINES, QUICK_LINES = 20_000, 5_000
@@ -73,7 +74,7 @@ class Stream:
             template = LOG_TEMPLATES[self._offset % len(LOG_TEMPLATES)]
             moment = _START_MS + _GAP_MS * self._offset
             names = (template.service, template.level)
-            yield Line("logs", "e1", 0, self._offset, 0, 0, 1, text.translate(digits), masked, moment, moment, *names)
+            yield Line("logs", "e1", 0, self._offset, 0, 0, 1, text.translate(digits), TemplateText(masked), moment, moment, *names)
             self._offset += 1
 
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from benchmarks.templates_groups import group, new_masker
 from benchmarks.templates_logs import System
 from benchmarks.templates_speed import DRAIN3, OURS
-from sinks.row import template_id
+from sinks.row import TemplateText, template_id
 
 HASH_SEEDS = (0, 1, 4242)
 WORKERS = (1, 2, 4)
@@ -95,7 +95,7 @@ def named_lines(systems: Sequence[System], texts: Sequence[str]) -> list[Line]:
 def name_by_masks(lines: Sequence[Line], batch_lines: int) -> list[str]:
     """Return template id and family id of each line, by a worker of ours."""
     templates, families = group(new_masker(), [text for _, text in lines], batch_lines)
-    return [template_id(template) + family for template, family in zip(templates, families, strict=True)]
+    return [template_id(TemplateText(template)) + family for template, family in zip(templates, families, strict=True)]
 
 
 def name_by_drain(lines: Sequence[Line], _batch_lines: int) -> list[str]:

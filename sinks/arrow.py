@@ -5,7 +5,7 @@ makes small blocks twice as slow (measured).
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,7 @@ _OPTIONS = pa.ipc.IpcWriteOptions(use_threads=False)
 _READ_OPTIONS = pa.ipc.IpcReadOptions(use_threads=False)
 _LINE_FEED = 10
 
-PackedColumn = NDArray[Any] | CodedColumn | Column
+PackedColumn = NDArray[np.generic] | CodedColumn[str] | Column
 """A column that can be packed: numbers, few distinct strings, or strings."""
 
 

@@ -5,10 +5,12 @@ numbered 0, 1, 2 â€¦; a merged block `a-b` holds exactly the lines of blocks a â
 """
 
 import re
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sinks.row import TemplateText
 
 Column = Any
 """n strings (or nulls) in Arrow's memory, a `pyarrow.Array`; `sinks.arrow` makes them. The binding has no types."""
@@ -78,7 +80,10 @@ def base64_characters(size_bytes: int) -> int:
     return 4 * -(-size_bytes // 3)
 
 
-class CodedColumn(NamedTuple):
+Text_co = TypeVar("Text_co", bound=str, covariant=True)
+
+
+class CodedColumn(NamedTuple, Generic[Text_co]):
     """A column with few distinct values.
 
     Thread: any.
@@ -86,10 +91,10 @@ class CodedColumn(NamedTuple):
 
     codes: NDArray[np.int32]
     """int32[n]: places in `values`."""
-    values: tuple[str, ...]
+    values: tuple[Text_co, ...]
     """Distinct; every value is used."""
 
-    def text(self, i: int) -> str:
+    def text(self, i: int) -> Text_co:
         """Return the value of row `i`."""
         return self.values[int(self.codes[i])]
 
@@ -119,10 +124,9 @@ class Lines(NamedTuple):
     came in their place, which are of a later leader."""
     last_leader_epoch: NDArray[np.int32]
     """Of the last of its entry's records."""
-    service: CodedColumn
-    level: CodedColumn
-    template: CodedColumn
-    """Texts of templates."""
+    service: CodedColumn[str]
+    level: CodedColumn[str]
+    template: CodedColumn[TemplateText]
     text: Column
     """Raw texts; null where only the template was kept (sampling), or where they were not read. An empty one is stored as null."""
     fields: Column

@@ -99,7 +99,7 @@ class Builder:
 
     def __init__(self, bounds: BlockBounds = DEFAULT_BOUNDS) -> None:
         self._bounds = bounds
-        self._waiting = [_Waiting() for _ in range(_NARROW_BUILDERS + 1)]
+        self._waiting = [_WaitingLines() for _ in range(_NARROW_BUILDERS + 1)]
 
     @property
     def lines(self) -> int:
@@ -145,7 +145,7 @@ class Builder:
         return groups
 
 
-class _Waiting:
+class _WaitingLines:
     """The lines of one builder, in the order in which they came."""
 
     def __init__(self) -> None:

@@ -55,7 +55,7 @@ _MASKS = "vectail.masks"
 _HEAD = struct.Struct("<BBHHHqq")
 """Version, bytes of a time, how many templates, services and levels, `written_ms`, the earliest time."""
 _HEAD_VERSION = 1
-_LENGTHS: Mapping[int, np.dtype[Any]] = {width: np.dtype(f"<i{width}" if width == 8 else f"<u{width}") for width in (2, 4, 8)}  # noqa: PLR2004
+_LENGTHS: Mapping[int, np.dtype[np.integer]] = {width: np.dtype(f"<i{width}" if width == 8 else f"<u{width}") for width in (2, 4, 8)}  # noqa: PLR2004
 
 
 class BlockDamaged(Exception):
@@ -116,7 +116,7 @@ def decode_places(frame: bytes) -> Lines:
             base = metadata.get(f"vectail.{name}")
             return values if base is None else values + int(base)
 
-        def few(name: str) -> CodedColumn:
+        def few(name: str) -> CodedColumn[str]:
             values = columns.get(name)
             return coded_alike(metadata.get(f"vectail.{name}", ""), size) if values is None else values  # type: ignore[return-value]
 
@@ -188,25 +188,21 @@ def decode_texts(frame: bytes) -> Column:
 
 def decode_fields(frame: bytes, size: int) -> Column:
     """Undo `encode_fields` for n lines. Raises BlockDamaged."""
-    if not frame:
-        return null_column(size)
-    fields = decode_texts(frame)
-    if len(fields) != size:
-        raise BlockDamaged(f"it has {size} lines and the fields of {len(fields)}")
-    return fields
+    return of_size(decode_texts(frame), size) if frame else null_column(size)
 
 
 def decode_lines(columns: BlockColumns) -> Lines:
     """Return a block's lines; texts and fields are nulls where they were not read. Raises BlockDamaged."""
     lines = decode_places(columns.places)
-    if columns.fields:
-        lines = lines._replace(fields=decode_fields(columns.fields, lines.size))
-    if not columns.texts:
-        return lines
-    texts = decode_texts(columns.texts)
-    if len(texts) != lines.size:
-        raise BlockDamaged(f"it has {lines.size} lines and the texts of {len(texts)}")
-    return lines._replace(text=texts)
+    texts = of_size(decode_texts(columns.texts), lines.size) if columns.texts else lines.text
+    return lines._replace(text=texts, fields=decode_fields(columns.fields, lines.size))
+
+
+def of_size(column: Column, size: int) -> Column:
+    """Return a column of as many values as its block has lines. Raises BlockDamaged."""
+    if len(column) != size:
+        raise BlockDamaged(f"it has {size} lines and the texts or fields of {len(column)}")
+    return column
 
 
 def masks_of(places: bytes) -> str:

@@ -3,7 +3,9 @@
 Called by `sinks.build`; columns in, columns out.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +13,12 @@ from numpy.typing import NDArray
 from sinks.arrow import JoinedTexts, as_optional_texts, distinct_texts, has_values, valid_text
 from sinks.block import CodedColumn, Head, Lines
 from sinks.field_pairs import find_pairs, parsed_pairs
-from sinks.lines import take_lines
-from sinks.row import template_id, template_key
+from sinks.lines import coded, take_lines
+from sinks.row import TemplateKey, TemplateText, template_id, template_key
 from sinks.words import block_words, field_words, pair_words, sorted_words
 
 _CACHED_CHARACTERS = 1_000
+_Text = TypeVar("_Text", bound=str)
 _EARLIEST, _LATEST = np.int64(-(1 << 63)), np.int64((1 << 63) - 1)
 
 
@@ -59,23 +62,23 @@ def words_of(lines: Lines, texts: JoinedTexts) -> NDArray[np.int32]:
 
 def with_valid_names(lines: Lines) -> Lines:
     """Return lines whose services, levels and templates are valid text: `?` for lone surrogates, as in columns of texts."""
-    return lines._replace(service=_valid_coded(lines.service), level=_valid_coded(lines.level), template=_valid_coded(lines.template))
+    service, level = _valid_coded(lines.service, str), _valid_coded(lines.level, str)
+    return lines._replace(service=service, level=level, template=_valid_coded(lines.template, TemplateText))
 
 
-def _key_of(text: str) -> int:
+def _key_of(text: TemplateText) -> TemplateKey:
     return _short_key(text) if len(text) <= _CACHED_CHARACTERS else template_key(template_id(text))
 
 
 @lru_cache(maxsize=1 << 14)
-def _short_key(text: str) -> int:
+def _short_key(text: TemplateText) -> TemplateKey:
     return template_key(template_id(text))
 
 
-def _valid_coded(column: CodedColumn) -> CodedColumn:
+def _valid_coded(column: CodedColumn[_Text], kind: Callable[[str], _Text]) -> CodedColumn[_Text]:
     try:
         "".join(column.values).encode()
     except UnicodeEncodeError:
-        places = {value: place for place, value in enumerate(dict.fromkeys(map(valid_text, column.values)))}
-        codes = np.array([places[valid_text(value)] for value in column.values], np.int32)
-        return CodedColumn(codes[column.codes], tuple(places))
+        valid = coded([kind(valid_text(value)) for value in column.values])
+        return CodedColumn(valid.codes[column.codes], valid.values)
     return column

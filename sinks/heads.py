@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 
 from sinks.block import Block, BlockId, Head
 
+NAMES, NUMBERS, OF_TEMPLATES = slice(3), slice(3, 9), slice(10, None)
+"""Which columns of `Heads` have texts of each block, numbers of each block, and numbers of each of its templates."""
+
 
 class Heads(NamedTuple):
     """n blocks: one row each, and for each of its templates a row in the columns from `templates` on.
@@ -16,14 +19,14 @@ class Heads(NamedTuple):
     """
 
     ids: Sequence[BlockId]
+    services: Sequence[tuple[str, ...]]
+    levels: Sequence[tuple[str, ...]]
     first_offset: NDArray[np.int64]
     last_offset: NDArray[np.int64]
     first_ms: NDArray[np.int64]
     last_ms: NDArray[np.int64]
     lines: NDArray[np.int64]
     written_ms: NDArray[np.int64]
-    services: Sequence[tuple[str, ...]]
-    levels: Sequence[tuple[str, ...]]
     start: NDArray[np.int64]
     """int64[n + 1]: the templates of block i are rows start[i] … start[i + 1] of the columns below."""
     templates: NDArray[np.int64]
@@ -44,21 +47,13 @@ class Heads(NamedTuple):
         start = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
         rows = np.repeat(self.start[:-1][blocks] - start[:-1], sizes) + np.arange(start[-1])
         places = blocks.tolist()
-        return Heads(
-            ids=[self.ids[i] for i in places],
-            first_offset=self.first_offset[blocks],
-            last_offset=self.last_offset[blocks],
-            first_ms=self.first_ms[blocks],
-            last_ms=self.last_ms[blocks],
-            lines=self.lines[blocks],
-            written_ms=self.written_ms[blocks],
-            services=[self.services[i] for i in places],
-            levels=[self.levels[i] for i in places],
-            start=start,
-            templates=self.templates[rows],
-            pieces=self.pieces[rows],
-            template_first_ms=self.template_first_ms[rows],
-            template_last_ms=self.template_last_ms[rows],
+        return Heads._make(
+            [
+                *([column[i] for i in places] for column in self[NAMES]),
+                *(column[blocks] for column in self[NUMBERS]),
+                start,
+                *(column[rows] for column in self[OF_TEMPLATES]),
+            ]
         )
 
 
@@ -84,26 +79,28 @@ def head_row(block: Block) -> HeadRow:
 
 def join_heads(rows: Sequence[HeadRow]) -> Heads:
     """Return n blocks as columns."""
-    numbers = np.array([row[1:6] for row in rows], np.int64).reshape(-1, 5)
+    numbers = np.array([(*row[1:6], row.head.written_ms) for row in rows], np.int64).reshape(-1, 6)
     heads = [row.head for row in rows]
     sizes = np.array([0, *(len(head.templates) for head in heads)], np.int64)
+    nothing = np.empty(0, np.int64)
+    of_templates = (np.concatenate([nothing, *(head[column] for head in heads)]) for column in range(4))
+    names = ([head.services for head in heads], [head.levels for head in heads])
+    return Heads._make([[row.id for row in rows], *names, *numbers.T, np.cumsum(sizes), *of_templates])
 
-    def joined(column: int) -> NDArray[np.int64]:
-        return np.concatenate([np.empty(0, np.int64), *(head[column] for head in heads)])
 
-    return Heads(
-        ids=[row.id for row in rows],
-        first_offset=numbers[:, 0],
-        last_offset=numbers[:, 1],
-        first_ms=numbers[:, 2],
-        last_ms=numbers[:, 3],
-        lines=numbers[:, 4],
-        written_ms=np.array([head.written_ms for head in heads], np.int64),
-        services=[head.services for head in heads],
-        levels=[head.levels for head in heads],
-        start=np.cumsum(sizes),
-        templates=joined(0),
-        pieces=joined(1),
-        template_first_ms=joined(2),
-        template_last_ms=joined(3),
+NO_HEADS = join_heads(())
+
+
+def concat_heads(pages: Sequence[Heads]) -> Heads:
+    """Return the blocks of several listings as one; none is in two."""
+    ends = np.cumsum([0, *(page.start[-1] for page in pages)])
+    starts = [page.start[:-1] + end for page, end in zip(pages, ends[:-1], strict=True)]
+    columns = list(zip(*pages, strict=True))
+    return Heads._make(
+        [
+            *([one for part in column for one in part] for column in columns[NAMES]),
+            *(np.concatenate(column) for column in columns[NUMBERS]),
+            np.concatenate([*starts, ends[-1:]]).astype(np.int64),
+            *(np.concatenate(column) for column in columns[OF_TEMPLATES]),
+        ]
     )

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from sinks.row import line_id, template_id
+from sinks.row import TemplateId, TemplateText, line_id, template_id
 
 PIECE_BYTES = 40_000
 """Most UTF-8 bytes of a piece's text and fields together."""
@@ -29,8 +29,7 @@ class Line(NamedTuple):
     """This is chunk `chunk` of `chunks`; joined in order they are the line."""
     text: str | None
     """The raw text, never empty; None where only its template was kept (sampling), or where it was not read."""
-    template_text: str
-    """The text of its template."""
+    template_text: TemplateText
     time: int
     """When it was logged, milliseconds since 1970."""
     kafka_time: int
@@ -56,6 +55,6 @@ class Line(NamedTuple):
         return line_id(self.topic, self.epoch, self.partition, self.offset, self.sub, self.chunk)
 
     @property
-    def template(self) -> str:
+    def template(self) -> TemplateId:
         """Id of its template."""
         return template_id(self.template_text)

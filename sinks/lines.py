@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple, get_args, get_type_hints
+from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,56 +15,63 @@ from numpy.typing import NDArray
 from sinks.arrow import as_optional_texts, concat, null_column, string_column, take, text_at
 from sinks.block import BlockPlace, CodedColumn, Column, Lines
 from sinks.line import Line
+from sinks.row import TemplateText
 
 _OF_LINE = tuple("template" if name == "template_text" else name for name in Line._fields[len(BlockPlace._fields) :])
 """The column of each attribute of a line, after its place."""
+_Text = TypeVar("_Text", bound=str)
+_ColumnType = TypeVar("_ColumnType")
+_Value = TypeVar("_Value")
 
 
-def coded(values: Sequence[str]) -> CodedColumn:
+def coded(values: Sequence[_Text]) -> CodedColumn[_Text]:
     """Return n strings as codes into their distinct values, in the order of their first use."""
     places = {value: place for place, value in enumerate(dict.fromkeys(values))}
     return CodedColumn(np.fromiter(map(places.__getitem__, values), np.int32, len(values)), tuple(places))
 
 
-def coded_alike(value: str, size: int) -> CodedColumn:
+def coded_alike(value: _Text, size: int) -> CodedColumn[_Text]:
     """Return n times the same string."""
     return CodedColumn(np.zeros(size, np.int32), (value,) if size else ())
 
 
-def take_coded(column: CodedColumn, rows: NDArray[np.int64]) -> CodedColumn:
+def take_coded(column: CodedColumn[_Text], rows: NDArray[np.int64]) -> CodedColumn[_Text]:
     """Return the given rows, with those values that they use."""
     return _used_only(column.codes[rows], column.values)
 
 
-def join_coded(parts: Sequence[CodedColumn]) -> CodedColumn:
+def join_coded(parts: Sequence[CodedColumn[_Text]]) -> CodedColumn[_Text]:
     """Return several columns as one."""
     if all(part.values == parts[0].values for part in parts[1:]):
         return CodedColumn(np.concatenate([part.codes for part in parts]), parts[0].values)
-    places: dict[str, int] = {}
+    places: dict[_Text, int] = {}
     mapped = np.array([places.setdefault(value, len(places)) for part in parts for value in part.values], np.int32)
     before = np.cumsum([0, *(len(part.values) for part in parts[:-1])])
     codes = np.concatenate([part.codes for part in parts]) + np.repeat(before, [len(part.codes) for part in parts])
     return CodedColumn(mapped[codes], tuple(places))
 
 
-class _Kind(NamedTuple):
+class _Kind(NamedTuple, Generic[_ColumnType, _Value]):
     """How the columns of one type are made and cut.
 
     Thread: any.
     """
 
-    make: Callable[[list[Any]], Any]
+    make: Callable[[list[_Value]], _ColumnType]
     """Of the values of n lines."""
-    values: Callable[[Any], list[Any]]
-    at: Callable[[Any, int], Any]
-    take: Callable[[Any, NDArray[np.int64]], Any]
+    values: Callable[[_ColumnType], list[_Value]]
+    at: Callable[[_ColumnType, int], _Value]
+    take: Callable[[_ColumnType, NDArray[np.int64]], _ColumnType]
     """Copies the given rows."""
-    between: Callable[[Any, int, int], Any]
+    between: Callable[[_ColumnType, int, int], _ColumnType]
     """Returns the rows from a first one to before an end, in the same memory."""
-    join: Callable[[Sequence[Any]], Any]
+    join: Callable[[Sequence[_ColumnType]], _ColumnType]
 
 
-def _numbers(dtype: type[np.generic]) -> _Kind:
+_AnyKind = _Kind[Any, Any]
+
+
+def _numbers(dtype: type[np.integer]) -> _Kind[NDArray[np.integer], int]:
     return _Kind(
         make=partial(np.array, dtype=dtype),
         values=np.ndarray.tolist,
@@ -75,7 +82,7 @@ def _numbers(dtype: type[np.generic]) -> _Kind:
     )
 
 
-_CODED = _Kind(
+_CODED: _Kind[CodedColumn[str], str] = _Kind(
     make=coded,
     values=lambda column: [column.values[code] for code in column.codes.tolist()],
     at=CodedColumn.text,
@@ -83,7 +90,7 @@ _CODED = _Kind(
     between=lambda column, first, end: _used_only(column.codes[first:end], column.values),
     join=join_coded,
 )
-_TEXTS = _Kind(
+_TEXTS: _Kind[Column, str | None] = _Kind(
     make=string_column,
     values=as_optional_texts,
     at=text_at,
@@ -93,9 +100,9 @@ _TEXTS = _Kind(
 )
 
 
-def _kind_of(declared: Any) -> _Kind:  # noqa: ANN401 - a type
+def _kind_of(declared: object) -> _AnyKind:
     """Return the kind of a column as `Lines` declares it."""
-    if declared is CodedColumn:
+    if get_origin(declared) is CodedColumn:
         return _CODED
     return _TEXTS if declared is Column else _numbers(get_args(get_args(declared)[1])[0])
 
@@ -145,6 +152,11 @@ def join_lines(parts: Sequence[Lines]) -> Lines:
     return Lines._make(kind.join(columns) for kind, *columns in zip(_KINDS.values(), *parts, strict=True))
 
 
+def without_texts(lines: Lines) -> Lines:
+    """Return lines whose texts and fields, most of what they hold, are gone."""
+    return lines._replace(text=NO_LINES.text, fields=NO_LINES.fields)
+
+
 def sorted_rows(lines: Lines) -> NDArray[np.int64]:
     """Return the rows in the order of offset, sub, chunk; equal ones stay in their order."""
     if (lines.offset[1:] > lines.offset[:-1]).all():
@@ -157,7 +169,7 @@ def empty_records(offset: NDArray[np.int64], kafka_time: NDArray[np.int64], lead
     """Return a hollow entry for each of n records that hold nothing: what an earlier log had in their place is gone."""
     size = len(offset)
     zeros = np.zeros(size, np.int32)
-    nothing, no_text = coded_alike("", size), null_column(size)
+    nothing, no_text = coded_alike(TemplateText(""), size), null_column(size)
     return Lines(
         offset=offset,
         sub=zeros,
@@ -199,7 +211,7 @@ def cut_of(texts: Sequence[str]) -> int:
     return int.from_bytes(hashlib.blake2b(joined, digest_size=8).digest(), "little")
 
 
-def _used_only(codes: NDArray[np.int32], values: tuple[str, ...]) -> CodedColumn:
+def _used_only(codes: NDArray[np.int32], values: tuple[_Text, ...]) -> CodedColumn[_Text]:
     """Return a column with those of the values that it uses."""
     if len(values) == 1 and len(codes):
         return CodedColumn(codes, values)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sinks.block import Block, BlockColumns, BlockId, BlockPlace
 from sinks.heads import Heads
-from sinks.row import TemplateRow
+from sinks.row import TemplateId, TemplateKey, TemplateRow, TemplateText, Vector
 
 ColumnName = Literal["places", "texts", "fields"]
 
@@ -36,11 +36,10 @@ class SinkMismatch(Exception):
 class TemplateHit(NamedTuple):
     """A template that fits a query."""
 
-    template: str
-    """Its id."""
+    template: TemplateId
     score: float
     """Cosine similarity, -1 … 1; or BM25, above 0, comparable within one answer only."""
-    text: str
+    text: TemplateText
 
 
 class OffsetSpan(NamedTuple):
@@ -82,8 +81,8 @@ class BlockFilter(NamedTuple):
     since_ms: int | None = None
     until_ms: int | None = None
     """Blocks that overlap `since_ms` ≤ time < `until_ms`."""
-    templates: tuple[int, ...] | None = None
-    """Keys: blocks with any of these. None: whatever their templates; empty: no block."""
+    templates: tuple[TemplateKey, ...] | None = None
+    """Blocks with any of these. None: whatever their templates; empty: no block."""
     words: tuple[int, ...] = ()
     """Blocks that may hold all of these."""
     services: tuple[str, ...] = ()
@@ -164,16 +163,16 @@ class TemplateView(Protocol):
     def upsert(self, rows: Sequence[TemplateRow]) -> None:
         """Store all rows, or raise; a template may come twice (last wins). Returns only when acknowledged."""
 
-    def vectors(self, templates: Collection[str]) -> dict[str, NDArray[np.float32]]:
+    def vectors(self, templates: Collection[TemplateId]) -> dict[TemplateId, Vector]:
         """Return the vectors, float32[dim] and finite, of those of `templates` whose row is stored.
 
         Bounded consistency: may miss a very new one. A stored vector that is not such a one counts as missing.
         """
 
-    def texts(self, templates: Collection[str]) -> dict[str, str]:
+    def texts(self, templates: Collection[TemplateId]) -> dict[TemplateId, TemplateText]:
         """Return the texts of those of `templates` whose row is stored (as `vectors`)."""
 
-    def stored(self, templates: Collection[str]) -> set[str]:
+    def stored(self, templates: Collection[TemplateId]) -> set[TemplateId]:
         """Return those of `templates` whose row is stored (Strong)."""
 
     def nearest(self, vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
@@ -182,7 +181,7 @@ class TemplateView(Protocol):
     def matching(self, text: str, limit: int) -> list[TemplateHit]:
         """Return at most `limit` templates that share words with `text`, best first (BM25). ValueError unless it `ranks_words`."""
 
-    def all_above(self, last: str, limit: int) -> list[tuple[str, str]]:
+    def all_above(self, last: str, limit: int) -> list[tuple[TemplateId, TemplateText]]:
         """Return id and text of at most `limit` templates with an id above `last`, in the order of their ids."""
 
     def count(self) -> int:

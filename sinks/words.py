@@ -41,7 +41,7 @@ _c_words_of_stretches = c_function(
 _c_is_one_run = c_function(__file__, "tokens", "is_one_run", BYTES, SIZE, returns=c_bool)
 
 
-def block_words(texts: JoinedTexts, templates: CodedColumn) -> NDArray[np.int32]:
+def block_words(texts: JoinedTexts, templates: CodedColumn[str]) -> NDArray[np.int32]:
     """Return the distinct words of n lines, ascending: int32[w], 28 bits, never 0. Raises ValueError for columns of different lengths."""
     size, lines = len(texts.data), len(texts.ends) - 1
     tokens, token_ends = _TEMPLATE_TOKENS.tokens_of(templates.values)

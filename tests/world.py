@@ -15,9 +15,10 @@ from sinks.milvus.milvus_settings import VectorSpace
 from sinks.reading.line_filter import LineFilter, never
 from sinks.reading.newest import NewestLines
 from sinks.reading.reader import BlockReader
-from sinks.row import TemplateRow, template_id
+from sinks.row import TemplateId, TemplateRow, TemplateText
 from sinks.sink import Sink, TemplateHit
 from tests.fakes.sink import FakeSink
+from tests.template_ids import id_of
 from worker.querying.ranking import Index
 from worker.querying.template_index import TemplateIndex
 
@@ -28,7 +29,7 @@ SPACE = VectorSpace(DIM, "space-1")
 RUN = f"{1:012x}{0:08x}"
 MASKS = "m1"
 TEMPLATE_TEXT = "failed password for <user>"
-TEMPLATE = template_id(TEMPLATE_TEXT)
+TEMPLATE = id_of(TEMPLATE_TEXT)
 """Id of the template of a `line` that names no other."""
 
 
@@ -41,7 +42,7 @@ def unit(*values: float) -> NDArray[np.float32]:
 
 def template(text: str = TEMPLATE_TEXT, vector: NDArray[np.float32] | None = None) -> TemplateRow:
     """Return the template row of a template's text."""
-    return TemplateRow(template_id(text), unit(1.0) if vector is None else vector, text)
+    return TemplateRow(id_of(text), unit(1.0) if vector is None else vector, TemplateText(text))
 
 
 def line(offset: int, **values: Any) -> Line:  # noqa: ANN401
@@ -127,7 +128,9 @@ def counted(index: Index) -> list[int]:
     asked: list[int] = []
     whole = index.reader.newest_lines
 
-    def read(templates: Collection[str], limit: int, only: LineFilter, *, deadline_passed: Callable[[], bool] = never) -> NewestLines:
+    def read(
+        templates: Collection[TemplateId], limit: int, only: LineFilter, *, deadline_passed: Callable[[], bool] = never
+    ) -> NewestLines:
         asked.append(len(templates))
         return whole(templates, limit, only, deadline_passed=deadline_passed)
 

@@ -7,7 +7,7 @@ an `http://` address), and then speaks without it: here all of that is refused.
 from pathlib import Path
 
 from sinks.milvus.lite import LocalMilvus
-from sinks.milvus.milvus_client import MilvusConnection
+from sinks.milvus.milvus_client import MilvusAddress, MilvusConnection
 from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.sink import SinkMismatch
 
@@ -17,16 +17,12 @@ _LOCAL_WRITE_S = 60.0
 
 def connect(settings: MilvusSettings, local: LocalMilvus | None) -> MilvusConnection:
     """Connect to the server of the settings, or to a local folder's. Raises SinkMismatch, or MilvusFault when nobody answers."""
-    return MilvusConnection(
-        settings.uri if local is None else local.address,
-        token=token(settings),
-        db=settings.db,
-        timeout_s=settings.timeout_s,
-        write_timeout_s=settings.timeout_s if local is None else max(_LOCAL_WRITE_S, settings.timeout_s),
-        consistency=settings.consistency,
-        pings=local is None,  # Milvus Lite's server hangs up on a client that pings an idle connection
-        tls=tls_options(settings),
-    )
+    address = MilvusAddress(settings.uri, token(settings), settings.db, tls_options(settings))
+    write_timeout_s = settings.timeout_s
+    if local is not None:
+        address = address._replace(uri=local.address, pings=False)  # Milvus Lite's server hangs up on a client that pings
+        write_timeout_s = max(_LOCAL_WRITE_S, write_timeout_s)
+    return MilvusConnection(address, timeout_s=settings.timeout_s, write_timeout_s=write_timeout_s, consistency=settings.consistency)
 
 
 def token(settings: MilvusSettings) -> str:

@@ -4,9 +4,9 @@ Called by the sink's `open`. A wish that this Milvus cannot fulfil is a `SinkMis
 """
 
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sinks.milvus.fields import CollectionFound, Kind
+from sinks.milvus.fields import CollectionFound, IndexParams, Kind, VectorChoice
 from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.sink import SinkMismatch
 
@@ -70,34 +70,25 @@ class Backend(NamedTuple):
         return not self.local and self.version >= _MAPPED_SINCE
 
 
-class Choice(NamedTuple):
-    """What the templates will be, once it is clear that this Milvus can do it.
-
-    Thread: any.
-    """
-
-    kind: Kind
-    index_type: str
-
-
 def backend(version: str, *, local: bool) -> Backend:
     """Read a server's version (`v2.3.5`, `2.6.1-dev`)."""
     numbers = re.search(r"(\d+)\.(\d+)", version)
     return Backend(local, (int(numbers[1]), int(numbers[2])) if numbers and not local else _NEWEST)
 
 
-def choose(settings: MilvusSettings, capable: Backend) -> Choice:
+def choose(settings: MilvusSettings, capable: Backend) -> VectorChoice:
     """Check what the settings wish of the templates against what there is. Raises SinkMismatch."""
     vectors = ["FLOAT"] if capable.local else [name for name, since in _VECTOR_SINCE.items() if capable.version >= since]
     _refuse_unless(settings.vector_type in vectors, "milvus.vector_type", settings.vector_type, capable, vectors)
     indexes = list(_LOCAL_INDEXES) if capable.local else [name for name, since in _INDEX_SINCE.items() if capable.version >= since]
     _refuse_unless(settings.index in ("auto", *indexes), "milvus.index", settings.index, capable, ["auto", *indexes])
+    is_free = settings.index == "auto"
     index = "FLAT" if capable.local else "AUTOINDEX"
     if settings.vector_type == "INT8":
-        if settings.index != "auto" and not settings.index.startswith("HNSW"):
+        if not is_free and not settings.index.startswith("HNSW"):
             raise SinkMismatch(f"milvus.index is {settings.index}: INT8 vectors have auto, HNSW, HNSW_SQ, HNSW_PQ, HNSW_PRQ")
         index = "HNSW"
-    return Choice(_KINDS[settings.vector_type], index if settings.index == "auto" else settings.index)
+    return VectorChoice(_KINDS[settings.vector_type], index if is_free else settings.index, any_index=is_free)
 
 
 def has_bm25(settings: MilvusSettings, capable: Backend, templates: CollectionFound | None) -> bool:
@@ -114,14 +105,14 @@ def has_bm25(settings: MilvusSettings, capable: Backend, templates: CollectionFo
     return capable.bm25 and not capable.local
 
 
-def build_params(index: str, dim: int) -> dict[str, Any]:
+def build_params(index: str, dim: int) -> IndexParams:
     """Return what an index is built with; servers before 2.5 have no defaults."""
     parts = dim // next(divisor for divisor in _PQ_DIVISORS if dim % divisor == 0)
     if index.startswith("IVF") or index == "SCANN":
-        extra: dict[str, dict[str, Any]] = {"IVF_PQ": {"m": parts, "nbits": 8}, "IVF_RABITQ": {"refine": True, "refine_type": "SQ8"}}
+        extra: dict[str, IndexParams] = {"IVF_PQ": {"m": parts, "nbits": 8}, "IVF_RABITQ": {"refine": True, "refine_type": "SQ8"}}
         return {"nlist": _CLUSTERS, **extra.get(index, {})}
     if index.startswith("HNSW"):
-        finer: dict[str, dict[str, Any]] = {
+        finer: dict[str, IndexParams] = {
             "HNSW_SQ": {"sq_type": "SQ8"},
             "HNSW_PQ": {"m": parts, "nbits": 8},
             "HNSW_PRQ": {"m": parts, "nbits": 8, "nrq": 2},
@@ -130,7 +121,7 @@ def build_params(index: str, dim: int) -> dict[str, Any]:
     return {}
 
 
-def search_params(index: str, limit: int) -> dict[str, Any]:
+def search_params(index: str, limit: int) -> IndexParams:
     """Return how far a search for `limit` rows looks around in an index."""
     if index.startswith("HNSW"):
         return {"ef": max(_PROBES, limit)}

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from sinks.line import LEVEL_BYTES, SERVICE_BYTES
+from sinks.milvus.milvus_settings import VectorSpace
 from sinks.row import TEMPLATE_TEXT_BYTES
 
 ID_BYTES = 400
@@ -41,6 +42,10 @@ Kind = Literal["varchar", "int64", "int32", "varchars", "int64s", "int32s", "vec
 Metric = Literal["COSINE", "IP", "L2", "BM25"]
 VECTOR_KINDS = ("vector", "float16", "bfloat16", "int8")
 ARRAY_ITEMS: Mapping[Kind, Kind] = {"varchars": "varchar", "int64s": "int64", "int32s": "int32"}
+IndexParams = Mapping[str, str | int | bool]
+"""Milvus's names of what an index is built with, or searched with."""
+Row = Mapping[str, Any]
+"""A row, or a description, as pymilvus answers it: without types."""
 
 
 class Field(NamedTuple):
@@ -68,6 +73,21 @@ class Field(NamedTuple):
     """Most bytes of a varchar in an array."""
     stays_on_disk: bool = False
     """Mapped from files instead of held in memory where the backend can do it."""
+
+
+class VectorChoice(NamedTuple):
+    """How the templates' vectors are stored and indexed, once it is clear that this Milvus can do it.
+
+    Thread: any.
+    """
+
+    kind: Kind = "vector"
+    index_type: str = "FLAT"
+    any_index: bool = True
+    """Whether an index of another type will do as well."""
+
+
+ANY_CHOICE = VectorChoice()
 
 
 class CollectionLayout(NamedTuple):
@@ -152,7 +172,7 @@ class CollectionFound(NamedTuple):
         return max(int(said), 0) if said.removeprefix("-").isdecimal() else 0
 
 
-def collection_found(described: Mapping[str, Any]) -> CollectionFound:
+def collection_found(described: Row) -> CollectionFound:
     """Read a description as pymilvus gives it; its types are enums with names."""
     functions = [one for one in described.get("functions", ()) if one["type"].name == "BM25"]
     sources = {output: str(one["input_field_names"][0]) for one in functions for output in one["output_field_names"]}
@@ -179,17 +199,15 @@ def templates_name(collection: str, space: str) -> str:
     return f"{collection}_templates_{''.join(one if one.isascii() and one.isalnum() else '_' for one in space[:SPACE_DIGITS])}"
 
 
-def templates_layout(
-    collection: str, space: str, dim: int, *, kind: Kind = "vector", index_type: str = "FLAT", any_index: bool = True, bm25: bool = False
-) -> CollectionLayout:
+def templates_layout(collection: str, space: VectorSpace, choice: VectorChoice = ANY_CHOICE, *, bm25: bool = False) -> CollectionLayout:
     """Columns of `TemplateRow`, the vector moved to the end; `sparse` is the BM25 function of `text`."""
     sparse = Field("sparse", "sparse", metric="BM25", index_type="SPARSE_INVERTED_INDEX", computed_from="text")
     return CollectionLayout(
-        templates_name(collection, space),
+        templates_name(collection, space.id),
         (
             Field("template", "varchar", TEMPLATE_BYTES, key=True),
             Field("text", "varchar", TEMPLATE_TEXT_BYTES),
-            Field("vector", kind, dim, metric="COSINE", index_type=index_type, any_index=any_index),
+            Field("vector", choice.kind, space.dim, metric="COSINE", index_type=choice.index_type, any_index=choice.any_index),
             *((sparse,) if bm25 else ()),
         ),
     )

@@ -12,10 +12,10 @@ file is gone.
 """
 
 import heapq
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,13 +24,15 @@ from sinks.block import Block, BlockColumns, BlockId, parse_block_id
 from sinks.codec import BlockDamaged, decode_head, encode_head
 from sinks.heads import HeadRow, head_row
 from sinks.milvus.base64_texts import base64_text, frame_of_base64
-from sinks.milvus.fields import COLUMN_BYTES, EPOCH_BYTES, ID_BYTES, PAD_DIM, TOPIC_BYTES, CollectionFound, CollectionLayout, Field
+from sinks.milvus.collections import check_collection
+from sinks.milvus.fields import COLUMN_BYTES, EPOCH_BYTES, ID_BYTES, PAD_DIM, TOPIC_BYTES, CollectionLayout, Field, Row
 from sinks.milvus.index_time import Dates
 from sinks.milvus.lite_bloom import FILTER_CHARACTERS, bloom_filter, decode_filter, encode_filter
 from sinks.milvus.lite_heads import HeadIndex, IndexedBlock
 from sinks.milvus.lite_texts import LONGER_CHARACTERS, frame_of_text, stored_text
-from sinks.milvus.milvus_client import MilvusConnection, type_name
+from sinks.milvus.milvus_client import MilvusConnection
 from sinks.milvus.packing import ColumnValues
+from sinks.milvus.writing import parts_within
 from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SeenRun, SinkMismatch
 
 CALL_BYTES = 8_000_000
@@ -120,7 +122,8 @@ class LiteBlocks:
         stored = self._index.slots([block.id for block in blocks])
         new = {block.id: block for block in blocks if block.id not in stored}
         rows = [(block, encode_head(block.head), bloom_filter(block.words)) for block in new.values()]
-        for part in _parts(rows):
+        sizes = [block.size_bytes + len(head) + len(bloom) for block, head, bloom in rows]
+        for part in parts_within(rows, sizes, CALL_BYTES):
             self._write_part(part)
 
     def delete(self, ids: Collection[BlockId]) -> None:
@@ -199,7 +202,7 @@ class LiteBlocks:
         """Check a collection, or create it. Raises SinkMismatch or MilvusFault."""
         found = self._client.describe(layout.name)
         if found is not None:
-            _check_columns(layout, found)
+            check_collection(layout, found)
         elif create:
             self._client.create(layout, properties)
         else:
@@ -225,13 +228,13 @@ class LiteBlocks:
             self._say(f"Milvus collection {self._heads.name!r}: {unreadable:,} rows are no heads of blocks; their lines are left out")
         return sorted(worded - used)
 
-    def _read_page(self, first: int) -> "_Page":
+    def _read_page(self, first: int) -> "_SlotPage":
         """Read heads and filters of some slots. By their list: for a range, Milvus Lite would look at all rows."""
         expression = _any_slot(range(first, first + _SLOTS_AT_ONCE))
         heads = self._client.query(self._heads.name, expression, ["slot", *HeadRow._fields])
-        return _Page(heads, self._client.query(self._words.name, expression, ["slot", "id", "words"]))
+        return _SlotPage(heads, self._client.query(self._words.name, expression, ["slot", "id", "words"]))
 
-    def _add_page(self, page: "_Page") -> set[int]:
+    def _add_page(self, page: "_SlotPage") -> set[int]:
         """Add what was read to memory; return the slots that are not empty."""
         heads: dict[int, HeadRow] = {}
         for row in page.heads:
@@ -248,11 +251,11 @@ class LiteBlocks:
         return {row["slot"] for row in page.heads if row["id"]}
 
 
-class _Page(NamedTuple):
+class _SlotPage(NamedTuple):
     """Rows of some slots."""
 
-    heads: Sequence[Mapping[str, Any]]
-    words: Sequence[Mapping[str, Any]]
+    heads: Sequence[Row]
+    words: Sequence[Row]
 
 
 def _any_slot(slots: Sequence[int]) -> str:
@@ -266,26 +269,3 @@ def _emptied(field: Field, slots: Sequence[int]) -> ColumnValues:
     if field.kind == "vector":
         return np.zeros((len(slots), field.limit), np.float32)
     return [""] * len(slots) if field.kind == "varchar" else [0] * len(slots)
-
-
-def _check_columns(layout: CollectionLayout, found: CollectionFound) -> None:
-    """Raise SinkMismatch for the first column that is not there as it must be."""
-    for field in layout.fields:
-        there = found.fields.get(field.name)
-        if there is None or there.type != type_name(field.kind) or there.limit != field.limit or there.key != field.key:
-            is_there = "missing" if there is None else f"{there.type} of {there.limit}"
-            expected = f"{type_name(field.kind)} of {field.limit}" + ", the key" * field.key
-            raise SinkMismatch(f"Milvus collection {layout.name!r}, field {field.name!r}: it is {is_there}, expected {expected}")
-
-
-def _parts(rows: Sequence[tuple[Block, str, bytes]]) -> Iterator[Sequence[tuple[Block, str, bytes]]]:
-    """Divide what is to be written into calls."""
-    begin = size = 0
-    for end, (block, head, bloom) in enumerate(rows):
-        row_bytes = block.size_bytes + len(head) + len(bloom)
-        if end > begin and size + row_bytes > CALL_BYTES:
-            yield rows[begin:end]
-            begin, size = end, 0
-        size += row_bytes
-    if begin < len(rows):
-        yield rows[begin:]

@@ -7,13 +7,13 @@ and adds what was acknowledged. A reader takes a moment's view under a short loc
 
 import threading
 from collections.abc import Collection, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sinks.block import BlockId, BlockPlace
-from sinks.heads import HeadRow, Heads, join_heads
+from sinks.heads import NUMBERS, HeadRow, Heads, join_heads
 from sinks.milvus.index_time import Dates
 from sinks.milvus.lite_bloom import BloomFilters, SeenFilters
 from sinks.milvus.lite_growing import Growing
@@ -41,7 +41,7 @@ class IndexedBlock(NamedTuple):
     """The key of its rows."""
 
 
-class _Columns:
+class _GrowingHeads:
     """All blocks as columns, in the order in which they came, deleted ones included."""
 
     def __init__(self) -> None:
@@ -57,8 +57,9 @@ class _Columns:
         self.start = Growing(np.int64)
         self.start.add(np.zeros(1, np.int64))
         self.template = Growing(np.int32)
-        self.counts = [Growing(np.int32), Growing(np.int64), Growing(np.int64)]
-        """Of each template of each block: pieces, first and last time."""
+        self.pieces = Growing(np.int32)
+        self.times = [Growing(np.int64), Growing(np.int64)]
+        """Of each template of each block: the first and the last."""
         self.filters = BloomFilters()
         self.slot = Growing(np.int64)
         self.run = Growing(np.int32)
@@ -66,7 +67,7 @@ class _Columns:
         """The first of each block's numbers."""
 
 
-class _Seen(NamedTuple):
+class _SeenHeads(NamedTuple):
     """The columns at one moment; `live` is a copy, the rest only ever grows."""
 
     ids: Sequence[BlockId]
@@ -79,7 +80,8 @@ class _Seen(NamedTuple):
     levels: NDArray[np.int32]
     start: NDArray[np.int64]
     template: NDArray[np.int32]
-    counts: tuple[NDArray[np.integer], ...]
+    pieces: NDArray[np.int32]
+    times: tuple[NDArray[np.int64], ...]
     filters: SeenFilters
     keys: NDArray[np.int64]
     sets: Sequence[tuple[str, ...]]
@@ -90,6 +92,25 @@ class _Seen(NamedTuple):
     """The codes of the runs that the filter names, -1 for one that has no block."""
 
 
+class _Numbered(Generic[_T]):
+    """Distinct values by number, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self.values: list[_T] = []
+        self._numbers: dict[_T, int] = {}
+
+    def numbers(self, values: Sequence[_T]) -> NDArray[np.int32]:
+        """Return the number of each value; a new one gets the next."""
+        new = [value for value in dict.fromkeys(values) if value not in self._numbers]
+        self._numbers.update(zip(new, range(len(self.values), len(self.values) + len(new)), strict=True))
+        self.values += new
+        return np.array([self._numbers[value] for value in values], np.int32)
+
+    def find(self, value: _T) -> int:
+        """Return the number of a value, -1 if it has none."""
+        return self._numbers.get(value, -1)
+
+
 class HeadIndex:
     """Every stored block once.
 
@@ -98,15 +119,12 @@ class HeadIndex:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._columns = _Columns()
+        self._columns = _GrowingHeads()
         self._codes: dict[int, int] = {}
         self._keys = Growing(np.int64)
-        self._sets: list[tuple[str, ...]] = []
-        self._set_codes: dict[tuple[str, ...], int] = {}
-        self._places: list[BlockPlace] = []
-        self._place_codes: dict[BlockPlace, int] = {}
-        self._runs: list[tuple[BlockPlace, str]] = []
-        self._run_codes: dict[tuple[BlockPlace, str], int] = {}
+        self._sets = _Numbered[tuple[str, ...]]()
+        self._places = _Numbered[BlockPlace]()
+        self._runs = _Numbered[tuple[BlockPlace, str]]()
 
     def __len__(self) -> int:
         return len(self._columns.row)
@@ -153,7 +171,7 @@ class HeadIndex:
             if dead > max(_LEAST_DEAD, len(columns.row)):
                 seen = self._seen(BlockFilter())
                 rows_left = np.flatnonzero(seen.live)
-                self._columns = _Columns()
+                self._columns = _GrowingHeads()
                 self._add(_heads(seen, rows_left), seen.filters.select(rows_left), columns.slot.seen()[rows_left])
 
     def find(self, only: BlockFilter, limit: int | None) -> FoundBlocks:
@@ -174,16 +192,16 @@ class HeadIndex:
             latest[one.place] = max(one.run, latest.get(one.place, ""))
         with self._lock:
             columns = self._columns
-            ends = [last.get((place, run), -1 if run > latest.get(place, "") else _NO_NUMBER) for place, run in self._runs]
+            ends = [last.get((place, run), -1 if run > latest.get(place, "") else _NO_NUMBER) for place, run in self._runs.values]
             is_new = columns.live.seen() & (columns.first.seen() > np.array(ends, np.int64)[columns.run.seen()])
             return [columns.ids[row] for row in np.flatnonzero(is_new).tolist()]
 
-    def _seen(self, only: BlockFilter) -> _Seen:
+    def _seen(self, only: BlockFilter) -> _SeenHeads:
         columns, wanted = self._columns, None
         if only.templates is not None:
             wanted = np.zeros(len(self._keys), bool)
             wanted[[code for key in only.templates if (code := self._codes.get(key)) is not None]] = True
-        return _Seen(
+        return _SeenHeads(
             ids=columns.ids,
             size=len(columns.ids),
             live=columns.live.seen().copy(),
@@ -194,13 +212,14 @@ class HeadIndex:
             levels=columns.levels.seen(),
             start=columns.start.seen(),
             template=columns.template.seen(),
-            counts=tuple(one.seen() for one in columns.counts),
+            pieces=columns.pieces.seen(),
+            times=tuple(one.seen() for one in columns.times),
             filters=columns.filters.seen(),
             keys=self._keys.seen(),
-            sets=self._sets,
-            places=self._places,
+            sets=self._sets.values,
+            places=self._places.values,
             wanted=wanted,
-            besides=[self._run_codes.get((one.place, one.run), -1) for one in only.besides or ()],
+            besides=[self._runs.find((one.place, one.run)) for one in only.besides or ()],
         )
 
     def _add(self, heads: Heads, filters: Sequence[bytes], slots: NDArray[np.int64]) -> None:
@@ -209,17 +228,17 @@ class HeadIndex:
         columns.row.update(zip(heads.ids, range(len(columns.ids), len(columns.ids) + heads.size), strict=True))
         columns.ids.extend(heads.ids)
         columns.live.add(np.ones(heads.size, bool))
-        columns.run.add(np.array([_code(self._run_codes, self._runs, (one.place, one.run)) for one in heads.ids], np.int32))
+        columns.run.add(self._runs.numbers([(one.place, one.run) for one in heads.ids]))
         columns.first.add(np.array([one.first for one in heads.ids], np.int64))
-        columns.place.add(np.array([_code(self._place_codes, self._places, one.place) for one in heads.ids], np.int32))
-        ranges = (heads.first_offset, heads.last_offset, heads.first_ms, heads.last_ms, heads.lines, heads.written_ms)
-        for column, values in zip(columns.ranges, ranges, strict=True):
+        columns.place.add(self._places.numbers([one.place for one in heads.ids]))
+        for column, values in zip(columns.ranges, heads[NUMBERS], strict=True):
             column.add(values)
-        columns.services.add(np.array([_code(self._set_codes, self._sets, one) for one in heads.services], np.int32))
-        columns.levels.add(np.array([_code(self._set_codes, self._sets, one) for one in heads.levels], np.int32))
+        columns.services.add(self._sets.numbers(heads.services))
+        columns.levels.add(self._sets.numbers(heads.levels))
         columns.start.add(heads.start[1:] + len(columns.template))
         columns.template.add(self._template_codes(heads.templates))
-        for column, values in zip(columns.counts, (heads.pieces, heads.template_first_ms, heads.template_last_ms), strict=True):
+        columns.pieces.add(heads.pieces.astype(np.int32))
+        for column, values in zip(columns.times, (heads.template_first_ms, heads.template_last_ms), strict=True):
             column.add(values)
         columns.filters.add(filters)
 
@@ -232,15 +251,7 @@ class HeadIndex:
         return np.asarray(codes[places], np.int32)
 
 
-def _code(codes: dict[_T, int], values: list[_T], value: _T) -> int:
-    code = codes.get(value)
-    if code is None:
-        code = codes[value] = len(values)
-        values.append(value)
-    return code
-
-
-def _passing(seen: _Seen, only: BlockFilter) -> NDArray[np.int64]:
+def _passing(seen: _SeenHeads, only: BlockFilter) -> NDArray[np.int64]:
     """Return the rows of the living blocks that pass."""
     passing = _passing_by_offset(seen, only)
     first_ms, last_ms = seen.ranges[2:4]
@@ -262,7 +273,7 @@ def _passing(seen: _Seen, only: BlockFilter) -> NDArray[np.int64]:
     return rows
 
 
-def _passing_by_offset(seen: _Seen, only: BlockFilter) -> NDArray[np.bool_]:
+def _passing_by_offset(seen: _SeenHeads, only: BlockFilter) -> NDArray[np.bool_]:
     """Say of each row whether it is a living block at a wanted place."""
     passing = seen.live
     if only.topics or only.not_topics or only.epoch is not None or only.partition is not None:
@@ -282,12 +293,12 @@ def _passing_by_offset(seen: _Seen, only: BlockFilter) -> NDArray[np.bool_]:
     return passing
 
 
-def _overlap(seen: _Seen, span: OffsetSpan | RunSpan) -> NDArray[np.bool_]:
+def _overlap(seen: _SeenHeads, span: OffsetSpan | RunSpan) -> NDArray[np.bool_]:
     first_offset, last_offset = seen.ranges[:2]
     return (last_offset >= span.first_offset) & (first_offset < span.end_offset)
 
 
-def _any_of(seen: _Seen, each: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+def _any_of(seen: _SeenHeads, each: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
     return np.asarray(np.logical_or.reduce([np.zeros(seen.size, bool), *each]), bool)
 
 
@@ -296,7 +307,7 @@ def _is_place(place: BlockPlace, only: BlockFilter) -> bool:
     return is_topic and only.epoch in (None, place.epoch) and only.partition in (None, place.partition)
 
 
-def _any_template(seen: _Seen, rows: NDArray[np.int64], wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _any_template(seen: _SeenHeads, rows: NDArray[np.int64], wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Say of each row whether it has one of the wanted templates."""
     if len(rows) == 0 or not wanted.any():
         return np.zeros(len(rows), bool)
@@ -312,7 +323,7 @@ def _any_template(seen: _Seen, rows: NDArray[np.int64], wanted: NDArray[np.bool_
     return np.asarray(has_any[rows - rows[0]], bool)
 
 
-def _entries(seen: _Seen, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64] | slice, NDArray[np.int64]]:
+def _entries(seen: _SeenHeads, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64] | slice, NDArray[np.int64]]:
     """Return where the templates of these rows are, and where each row's begin among those; of neighbours nothing is copied."""
     sizes = seen.start[rows + 1] - seen.start[rows]
     start = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
@@ -322,25 +333,10 @@ def _entries(seen: _Seen, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64] | 
     return np.repeat(seen.start[rows] - start[:-1], sizes) + np.arange(start[-1]), start
 
 
-def _heads(seen: _Seen, rows: NDArray[np.int64]) -> Heads:
+def _heads(seen: _SeenHeads, rows: NDArray[np.int64]) -> Heads:
     """Return these rows as the sink's callers get them."""
     at, start = _entries(seen, rows)
-    first_offset, last_offset, first_ms, last_ms, lines, written_ms = (column[rows] for column in seen.ranges)
-    pieces, template_first_ms, template_last_ms = (column[at].astype(np.int64, copy=False) for column in seen.counts)
     ids, sets = seen.ids, seen.sets
-    return Heads(
-        ids=[ids[row] for row in rows.tolist()],
-        first_offset=first_offset,
-        last_offset=last_offset,
-        first_ms=first_ms,
-        last_ms=last_ms,
-        lines=lines,
-        written_ms=written_ms,
-        services=[sets[code] for code in seen.services[rows].tolist()],
-        levels=[sets[code] for code in seen.levels[rows].tolist()],
-        start=start,
-        templates=seen.keys[seen.template[at]],
-        pieces=pieces,
-        template_first_ms=template_first_ms,
-        template_last_ms=template_last_ms,
-    )
+    names = ([sets[code] for code in column[rows].tolist()] for column in (seen.services, seen.levels))
+    of_templates = (seen.keys[seen.template[at]], seen.pieces[at].astype(np.int64), *(column[at] for column in seen.times))
+    return Heads._make([[ids[row] for row in rows.tolist()], *names, *(column[rows] for column in seen.ranges), start, *of_templates])

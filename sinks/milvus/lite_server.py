@@ -46,7 +46,7 @@ _FOLDER_MODE = 0o700
 """Logs are for whom the worker runs as."""
 
 
-class _Refused(Exception):
+class _FolderRefused(Exception):
     """What is wrong with the folder, in one line."""
 
 
@@ -58,7 +58,7 @@ class _Segment(collection.Segment):  # type: ignore[misc]  # of a library withou
 
     __slots__ = ("_columns",)
 
-    def row_to_dict(self, row_idx: int) -> dict[str, Any]:
+    def row_to_dict(self, row_idx: int) -> dict[str, object]:
         """Return a row without its `_seq`."""
         columns = getattr(self, "_columns", None)
         if columns is None:
@@ -78,7 +78,7 @@ def _give_memory_back() -> None:
 
 
 def _open(folder: Path) -> Any:  # noqa: ANN401 (of a library without types)
-    """Take the folder's lock and serve it; returns server, database and port. Raises _Refused."""
+    """Take the folder's lock and serve it; returns server, database and port. Raises _FolderRefused."""
     until_s = time.monotonic() + _LOCK_S
     while True:
         try:
@@ -86,9 +86,9 @@ def _open(folder: Path) -> Any:  # noqa: ANN401 (of a library without types)
             return start_server_in_thread(str(folder), host="127.0.0.1", port=0)
         except DataDirLockedError as error:
             if not isinstance(error.__cause__, BlockingIOError):
-                raise _Refused(f"Milvus folder {folder} cannot be locked: {error.__cause__}") from None
+                raise _FolderRefused(f"Milvus folder {folder} cannot be locked: {error.__cause__}") from None
             if time.monotonic() > until_s:
-                raise _Refused(f"Milvus folder {folder} is in use by another process") from None
+                raise _FolderRefused(f"Milvus folder {folder} is in use by another process") from None
             time.sleep(_LOOK_S)
 
 
@@ -133,7 +133,7 @@ def main() -> NoReturn:
         try:
             server, database, port = _open(folder)
             json.dump({"port": port, "repaired": _remove_derived(folder)}, said)
-        except _Refused as refused:
+        except _FolderRefused as refused:
             json.dump({"refused": str(refused)}, said)
             sys.exit(1)
         except OSError as error:

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import grpc
 from pymilvus import DataType, Function, FunctionType, MilvusClient, MilvusException
@@ -17,8 +17,18 @@ from pymilvus.exceptions import ConnectionConfigException
 from pymilvus.grpc_gen import milvus_pb2
 
 from sinks.milvus.faults import MilvusFault
-from sinks.milvus.fields import ARRAY_ITEMS, VECTOR_KINDS, CollectionFound, CollectionLayout, Field, Kind, collection_found
-from sinks.milvus.packing import ColumnValues, Wanted, fill, wanted_values
+from sinks.milvus.fields import (
+    ARRAY_ITEMS,
+    VECTOR_KINDS,
+    CollectionFound,
+    CollectionLayout,
+    Field,
+    IndexParams,
+    Kind,
+    Row,
+    collection_found,
+)
+from sinks.milvus.packing import ColumnValues, Message, Sought, fill, wanted_values
 from sinks.sink import SinkMismatch
 
 _TYPES: dict[Kind, DataType] = {
@@ -41,6 +51,21 @@ _CONNECT_AGAIN_MS = 5_000
 """gRPC's own pauses between two tries to connect grow to two minutes, and until the next one every call fails, however well all is."""
 
 
+class MilvusAddress(NamedTuple):
+    """Where a Milvus is, and who we are there.
+
+    Thread: any.
+    """
+
+    uri: str
+    token: str = ""
+    db: str = ""
+    tls: Mapping[str, str] = MappingProxyType({})
+    """What an `https://` address needs, by pymilvus's names."""
+    pings: bool = True
+    """Whether an idle connection is kept alive."""
+
+
 class VectorHit(NamedTuple):
     """One row found by vector.
 
@@ -49,7 +74,7 @@ class VectorHit(NamedTuple):
 
     key: str
     score: float
-    row: Mapping[str, Any]
+    row: Row
 
 
 def type_name(kind: Kind) -> str:
@@ -81,26 +106,13 @@ class MilvusConnection:
     Thread: any.
     """
 
-    def __init__(
-        self,
-        uri: str,
-        *,
-        token: str,
-        db: str,
-        timeout_s: float,
-        write_timeout_s: float,
-        consistency: str,
-        pings: bool = True,
-        tls: Mapping[str, str] = MappingProxyType({}),
-    ) -> None:
-        """Connect; `pings` keeps an idle connection alive, `tls` are pymilvus's names of what an `https://` address needs.
-
-        Raises MilvusFault when nobody answers, SinkMismatch when the address cannot be one.
-        """
+    def __init__(self, address: MilvusAddress, *, timeout_s: float, write_timeout_s: float, consistency: str) -> None:
+        """Connect. Raises MilvusFault when nobody answers, SinkMismatch when the address cannot be one."""
         silence()
         self._timeout_s = timeout_s
         self._write_timeout_s = write_timeout_s
         self._consistency = consistency
+        uri, token, db, tls, pings = address
         options = {"grpc.max_reconnect_backoff_ms": _CONNECT_AGAIN_MS}
         if not pings:
             options |= {"grpc.keepalive_time_ms": _NEVER_MS, "grpc.keepalive_permit_without_calls": False}
@@ -136,7 +148,7 @@ class MilvusConnection:
         """Create an empty collection of one shard without an index; `maps_files`: some of its columns stay on disk."""
         schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
         for field in layout.fields:
-            options: dict[str, Any] = {}
+            options: dict[str, int | bool | DataType] = {}
             if field.kind == "varchar":
                 options["max_length"] = field.limit
             elif field.kind in VECTOR_KINDS:
@@ -170,7 +182,7 @@ class MilvusConnection:
             found = self._milvus.describe_index(collection, field, timeout=self._timeout_s)
         return str(found["index_type"]), str(found["metric_type"])
 
-    def index(self, collection: str, field: Field, index_type: str, params: Mapping[str, Any] = MappingProxyType({})) -> None:
+    def index(self, collection: str, field: Field, index_type: str, params: IndexParams = MappingProxyType({})) -> None:
         """Begin to create the index of one field; it bears the field's name. `load` waits for it.
 
         Waiting here would be pymilvus's own loop: half a second at least, and without an end when its time-out is no `int`.
@@ -224,29 +236,24 @@ class MilvusConnection:
         *,
         limit: int | None = None,
         consistency: str | None = None,
-        in_key_order: bool = False,
         timeout_s: float | None = None,
-    ) -> list[dict[str, Any]]:
+    ) -> list[Row]:
         """Return rows that match, in no particular order; without a limit the expression itself must bound them.
 
-        `in_key_order`: those with the lowest keys; perhaps fewer than the limit, but none only if there are no more. Not in a local folder.
-        `timeout_s`: not the client's.
+        `consistency` and `timeout_s`: None for the client's own.
         """
-        bound = ({} if limit is None else {"limit": limit}) | (_IN_KEY_ORDER if in_key_order else {})
-        with _faults("query"):
-            rows = self._milvus.query(
-                collection,
-                filter=expression,
-                output_fields=list(columns),
-                consistency_level=consistency or self._consistency,
-                timeout=timeout_s or self._timeout_s,
-                retry_on_rate_limit=False,
-                **bound,
-            )
-        return cast("list[dict[str, Any]]", list(rows))
+        options: dict[str, object] = {"consistency_level": consistency or self._consistency, "timeout": timeout_s or self._timeout_s}
+        return self._query(collection, expression, columns, options if limit is None else {**options, "limit": limit})
+
+    def query_lowest(
+        self, collection: str, expression: str, columns: Sequence[str], *, limit: int, consistency: str | None = None
+    ) -> list[Row]:
+        """Return the rows that match with the lowest keys, perhaps fewer than the limit; none only if no others match. For servers only."""
+        options = {"consistency_level": consistency or self._consistency, "timeout": self._timeout_s, "limit": limit}
+        return self._query(collection, expression, columns, options | _IN_KEY_ORDER)
 
     def search(
-        self, layout: CollectionLayout, field: Field, wanted: Wanted, limit: int, columns: Sequence[str], params: Mapping[str, Any]
+        self, layout: CollectionLayout, field: Field, wanted: Sought, limit: int, columns: Sequence[str], params: IndexParams
     ) -> list[list[VectorHit]]:
         """Return the rows nearest to each vector, or by BM25 to each text, nearest first; their scores are what the metric gives."""
         with _faults("search"):
@@ -280,11 +287,17 @@ class MilvusConnection:
         """Close the connection; safe to call twice."""
         self._milvus.close()
 
-    def _filled(self, request: Any, layout: CollectionLayout, columns: Sequence[ColumnValues]) -> Any:  # noqa: ANN401 (messages of pymilvus's)
+    def _query(self, collection: str, expression: str, columns: Sequence[str], options: Mapping[str, object]) -> list[Row]:
+        with _faults("query"):
+            return list(
+                self._milvus.query(collection, filter=expression, output_fields=list(columns), retry_on_rate_limit=False, **options)
+            )
+
+    def _filled(self, request: Message, layout: CollectionLayout, columns: Sequence[ColumnValues]) -> Message:
         for field, values in zip(layout.written, columns, strict=True):
             fill(request.fields_data.add(type=int(_TYPES[field.kind]), field_name=field.name), field, values)
         return request
 
-    def _ready_made(self) -> dict[str, Any]:
+    def _ready_made(self) -> dict[str, object]:
         context = self._milvus._generate_call_context()  # noqa: SLF001 (as in `insert`)
         return {"schema": {"fields": []}, "timeout": self._write_timeout_s, "retry_on_rate_limit": False, "context": context}

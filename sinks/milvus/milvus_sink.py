@@ -25,7 +25,7 @@ from sinks.milvus.lite_blocks import LiteBlocks
 from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
 from sinks.milvus.opening import Opened, Wishes, open_collections, set_lifetimes
 from sinks.milvus.server_blocks import ServerBlocks
-from sinks.milvus.template_rows import Templates
+from sinks.milvus.template_rows import MilvusTemplates
 from sinks.milvus.writing import block_batches
 from sinks.sink import BlockFilter, Capabilities, ColumnName, FoundBlocks, SeenRun, SinkBroken, SinkBusy, SinkCounts, SinkMismatch
 
@@ -66,8 +66,8 @@ class MilvusSink:
         self._retention_s = retention_s or None
         self._ids: tuple[int, ...] = ()
         self._blocks: ServerBlocks | LiteBlocks | None = None
-        layout = templates_layout(settings.collection, space.id, space.dim)
-        self._templates = Templates(layout, self._lent, local=not names_server(settings.uri))
+        layout = templates_layout(settings.collection, space)
+        self._templates = MilvusTemplates(layout, self._lent, local=not names_server(settings.uri))
 
     @property
     def retention_s(self) -> float | None:
@@ -80,7 +80,7 @@ class MilvusSink:
         return Capabilities(orders_blocks=isinstance(self._blocks, LiteBlocks))
 
     @property
-    def templates(self) -> Templates:
+    def templates(self) -> MilvusTemplates:
         """The templates of its space."""
         return self._templates
 

@@ -71,9 +71,7 @@ def open_collections(client: MilvusConnection, wishes: Wishes) -> Opened:
     choice = choose(settings, capable)
     before = client.describe(settings.collection), client.describe(templates_name(settings.collection, space.id))
     bm25 = has_bm25(settings, capable, before[1])
-    templates = templates_layout(
-        settings.collection, space.id, space.dim, **choice._asdict(), any_index=settings.index == "auto", bm25=bm25
-    )
+    templates = templates_layout(settings.collection, space, choice, bm25=bm25)
     if before[0] is not None:
         check_owner(before[0], space, wishes.group, adopt=wishes.adopt)
     kept = properties(space, wishes.group) if wishes.create else None

@@ -14,8 +14,10 @@ from sinks.milvus.fields import ARRAY_ITEMS, Field, Kind
 
 ColumnValues = Sequence[str] | Sequence[int] | Sequence[Sequence[str]] | Sequence[Sequence[int]] | NDArray[np.float32]
 """One column: strings, integers, lists of those, or float32[n, dim]."""
-Wanted = Sequence[str] | NDArray[np.float32]
+Sought = Sequence[str] | NDArray[np.float32]
 """What a search looks for: texts, or float32[n, dim]."""
+Message = Any
+"""One of pymilvus's, which has no types."""
 
 _ITEM_TYPES: Mapping[Kind, int] = {"varchar": 21, "int64": 5, "int32": 4}
 """Milvus's numbers of types."""
@@ -27,7 +29,7 @@ _INT8_MOST = 127.0
 _BFLOAT16_ROUND = 0x7FFF
 
 
-def fill(column: Any, field: Field, values: ColumnValues) -> None:  # noqa: ANN401 (a message of pymilvus's)
+def fill(column: Message, field: Field, values: ColumnValues) -> None:
     """Put the values of one column into its `FieldData`. Raises ValueError for an integer that does not fit."""
     if field.kind in ARRAY_ITEMS:
         item = ARRAY_ITEMS[field.kind]
@@ -45,7 +47,7 @@ def fill(column: Any, field: Field, values: ColumnValues) -> None:  # noqa: ANN4
             setattr(column.vectors, f"{field.kind}_vector", packed)
 
 
-def wanted_values(wanted: Wanted, kind: Kind) -> list[Any]:
+def wanted_values(wanted: Sought, kind: Kind) -> list[object]:
     """Return what a search looks for as the client library takes it, for a column of that kind."""
     if not isinstance(wanted, np.ndarray):
         return list(wanted)
@@ -92,7 +94,7 @@ def _varint(number: int) -> bytes:
     return bytes(encoded)
 
 
-def _scalars(values: Any, kind: Kind) -> Any:  # noqa: ANN401 (messages of pymilvus's)
+def _scalars(values: Message, kind: Kind) -> Message:
     """Return where a message holds values of that kind."""
     if kind == "varchar":
         return values.string_data.data

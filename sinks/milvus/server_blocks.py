@@ -4,24 +4,23 @@ Called by the sink. Failures are `MilvusFault`; the sink says what they mean. A 
 than about 100 MB: what is more is read in pages, in the order of ids.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sinks.block import Block, BlockColumns, BlockId, parse_block_id
 from sinks.codec import BlockDamaged, decode_head
-from sinks.heads import HeadRow, join_heads
+from sinks.heads import NO_HEADS, HeadRow, join_heads
 from sinks.milvus.base64_texts import frame_of_base64
 from sinks.milvus.expressions import MOST_ROWS, after, any_of_each, block_expression, unseen_expressions
 from sinks.milvus.faults import MilvusFault
-from sinks.milvus.fields import CollectionLayout
+from sinks.milvus.fields import CollectionLayout, Row
 from sinks.milvus.milvus_client import MilvusConnection
 from sinks.milvus.writing import block_columns, write_in_parts
 from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SeenRun
 
-_HEAD_COLUMNS = ("id", "first_offset", "last_offset", "first_ms", "last_ms", "lines", "head")
 _HEADS_AT_ONCE = 4_096
 """Of a page, which begins with the first id above the last page's."""
 _TEXTS_AT_ONCE = 250
@@ -56,7 +55,7 @@ class ServerBlocks:
         """Return the blocks that pass a filter; with a limit, any of them. `consistency`: None for the client's own."""
         expression = block_expression(only)
         if expression is None:
-            return FoundBlocks(join_heads([]), is_all=True)
+            return FoundBlocks(NO_HEADS, is_all=True)
         rows = self._rows(expression, None if limit is None else limit + 1, consistency)
         heads = [head for row in rows[:limit] if (head := _head(row)) is not None]
         if len(heads) < len(rows[:limit]) and not self._has_said:
@@ -74,7 +73,7 @@ class ServerBlocks:
         at_once = _PLACES_AT_ONCE if set(columns) <= {"places"} else _TEXTS_AT_ONCE
         empty = BlockColumns(b"", b"", b"")
 
-        def read(row: Mapping[str, Any]) -> BlockColumns:
+        def read(row: Row) -> BlockColumns:
             return empty._replace(**{name: frame_of_base64(row[name]) for name in columns})
 
         return self._by_id(ids, columns, at_once, consistency, read)
@@ -87,9 +86,7 @@ class ServerBlocks:
         """Return how many blocks are stored (Strong)."""
         return self._client.count(self._layout.name)
 
-    def _rows(
-        self, expression: str, most: int | None, consistency: str | None, columns: Sequence[str] = _HEAD_COLUMNS
-    ) -> list[dict[str, Any]]:
+    def _rows(self, expression: str, most: int | None, consistency: str | None, columns: Sequence[str] = HeadRow._fields) -> list[Row]:
         """Return the rows that match, or `most` of them."""
         at_once = MOST_ROWS if most is None else min(most, MOST_ROWS)
         try:
@@ -100,20 +97,20 @@ class ServerBlocks:
         else:
             if len(rows) < at_once or at_once == most:
                 return rows
-        found: list[dict[str, Any]] = []
+        found: list[Row] = []
         for page in self._pages(expression, consistency, columns):
             found += page
             if most is not None and len(found) >= most:
                 return found[:most]
         return found
 
-    def _pages(self, expression: str, consistency: str | None, columns: Sequence[str]) -> Iterator[list[dict[str, Any]]]:
+    def _pages(self, expression: str, consistency: str | None, columns: Sequence[str]) -> Iterator[list[Row]]:
         """Yield all rows that match, in the order of their ids."""
         last, limit = "", MOST_ROWS if list(columns) == ["id"] else _HEADS_AT_ONCE
         while True:
             try:
                 asked = after("id", last, f"({expression})" if expression else "")
-                page = self._client.query(self._layout.name, asked, columns, limit=limit, consistency=consistency, in_key_order=True)
+                page = self._client.query_lowest(self._layout.name, asked, columns, limit=limit, consistency=consistency)
             except MilvusFault as fault:
                 if limit == 1 or not fault.may_be_size:
                     raise
@@ -130,7 +127,7 @@ class ServerBlocks:
         columns: Collection[str],
         at_once: int,
         consistency: str | None,
-        read: Callable[[Mapping[str, Any]], _Read],
+        read: Callable[[Row], _Read],
     ) -> dict[BlockId, _Read]:
         wanted = {str(one): one for one in ids}
         found: dict[BlockId, _Read] = {}
@@ -149,7 +146,7 @@ class ServerBlocks:
         return found
 
 
-def _id(row: Mapping[str, Any]) -> BlockId | None:
+def _id(row: Row) -> BlockId | None:
     """Read a row's id; None for one that is no block of ours."""
     try:
         return parse_block_id(row["id"])
@@ -157,7 +154,7 @@ def _id(row: Mapping[str, Any]) -> BlockId | None:
         return None
 
 
-def _head(row: Mapping[str, Any]) -> HeadRow | None:
+def _head(row: Row) -> HeadRow | None:
     """Read a row; None for one that is no block of ours."""
     try:
         id_, head = parse_block_id(row["id"]), decode_head(row["head"])

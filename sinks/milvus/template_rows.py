@@ -6,7 +6,6 @@ Made by the sink's door, whose connection it borrows call by call. A server refu
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +13,12 @@ from numpy.typing import NDArray
 from sinks.milvus.backend import search_params
 from sinks.milvus.expressions import MOST_ROWS, after, any_of_each, literal
 from sinks.milvus.faults import MilvusFault
-from sinks.milvus.fields import CollectionLayout, Field
+from sinks.milvus.fields import CollectionLayout, Field, IndexParams, Row
 from sinks.milvus.lending import Lending
 from sinks.milvus.milvus_client import VectorHit
-from sinks.milvus.packing import Wanted, unpack
+from sinks.milvus.packing import Sought, unpack
 from sinks.milvus.writing import check_vector, template_batches
-from sinks.row import TemplateRow
+from sinks.row import TemplateId, TemplateRow, TemplateText, Vector
 from sinks.sink import TemplateCapabilities, TemplateHit
 
 TEXTS_AT_ONCE = 1_000
@@ -37,7 +36,7 @@ _LETTER = re.compile(r"[^\W_]")
 """What any analyser makes words of; it depends on the server whether it may be asked for a text without one."""
 
 
-class Templates:
+class MilvusTemplates:
     """The templates' collection.
 
     Thread: any.
@@ -63,11 +62,11 @@ class Templates:
         """Store all rows, or raise: ValueError for a vector of another dimension or not finite, else the protocol's exceptions."""
         self._lent.upsert(self.layout, template_batches(rows, self.layout))
 
-    def texts(self, templates: Collection[str]) -> dict[str, str]:
+    def texts(self, templates: Collection[TemplateId]) -> dict[TemplateId, TemplateText]:
         """Return the texts of those of `templates` whose row is stored (Bounded)."""
         return {row["template"]: row["text"] for row in self._by_key(templates, ("template", "text"), TEXTS_AT_ONCE, "Bounded")}
 
-    def vectors(self, templates: Collection[str]) -> dict[str, NDArray[np.float32]]:
+    def vectors(self, templates: Collection[TemplateId]) -> dict[TemplateId, Vector]:
         """Return the vectors of those of `templates` whose row is stored and holds float32[dim], all finite (Bounded)."""
         vector = self.layout.vector
         at_once = max(min(_KEYS_AT_ONCE, _VECTOR_BYTES_AT_ONCE // (4 * vector.limit)), 1)
@@ -75,7 +74,7 @@ class Templates:
         found = {row["template"]: unpack(row[vector.name], vector.kind) for row in rows}
         return {one: values for one, values in found.items() if values.shape == (vector.limit,) and np.isfinite(values).all()}
 
-    def stored(self, templates: Collection[str]) -> set[str]:
+    def stored(self, templates: Collection[TemplateId]) -> set[TemplateId]:
         """Return those of `templates` whose row is stored (Strong)."""
         return {row["template"] for row in self._by_key(templates, ("template",), _KEYS_AT_ONCE, "Strong")}
 
@@ -110,7 +109,7 @@ class Templates:
         (hits,) = self._with_texts(answers, abs)  # a server's scores are positive, Milvus Lite's negative
         return sorted((hit for hit in hits if hit.score), key=lambda hit: (-hit.score, hit.template))
 
-    def all_above(self, last: str, limit: int) -> list[tuple[str, str]]:
+    def all_above(self, last: str, limit: int) -> list[tuple[TemplateId, TemplateText]]:
         """Return id and text of at most `limit` templates with an id above `last`, in the order of their ids."""
         if self._local:
             return self._all_above_local(last, limit)
@@ -123,7 +122,7 @@ class Templates:
         with self._calls() as client:
             return client.count(self.layout.name)
 
-    def _all_above_local(self, last: str, limit: int) -> list[tuple[str, str]]:
+    def _all_above_local(self, last: str, limit: int) -> list[tuple[TemplateId, TemplateText]]:
         """Milvus Lite looks at every row for each answer, and takes no order: so few answers, each of a range of ids.
 
         Ids are digests, so about as many lie in every range of the same width.
@@ -132,7 +131,7 @@ class Templates:
             rows = max(client.rows_written(self.layout.name), 1)
         step = _ID_RANGE * max(limit, _LOCAL_LEAST) // rows + 1
         start = int(last[:_ID_DIGITS].ljust(_ID_DIGITS, "0"), 16)
-        found: list[tuple[str, str]] = []
+        found: list[tuple[TemplateId, TemplateText]] = []
         while len(found) < limit and start < _ID_RANGE:
             end = f"{start + step:0{_ID_DIGITS}x}" if start + step < _ID_RANGE else ""
             asked = after("template", last, f"template < {literal(end)}" if end else "")
@@ -148,19 +147,19 @@ class Templates:
             start, last = start + step, end
         return found[: max(limit, 0)]
 
-    def _lowest(self, last: str, limit: int) -> list[str]:
-        ids: list[str] = []
+    def _lowest(self, last: str, limit: int) -> list[TemplateId]:
+        ids: list[TemplateId] = []
         while len(ids) < limit:
             most = min(limit - len(ids), MOST_ROWS)
             with self._calls() as client:
                 asked = after("template", ids[-1] if ids else last)
-                page = client.query(self.layout.name, asked, ("template",), limit=most, in_key_order=True)
+                page = client.query_lowest(self.layout.name, asked, ("template",), limit=most)
             if not page:
                 break
             ids += sorted(row["template"] for row in page)
         return ids
 
-    def _search(self, field: Field, wanted: Wanted, most: int, params: dict[str, Any]) -> list[list[VectorHit]]:
+    def _search(self, field: Field, wanted: Sought, most: int, params: IndexParams) -> list[list[VectorHit]]:
         """Search, with texts if the answer is not too large for them."""
         with self._calls() as client:
             try:
@@ -174,12 +173,12 @@ class Templates:
         keys = {hit.key for hits in answers for hit in hits if "text" not in hit.row}
         texts = {row["template"]: row["text"] for row in self._by_key(keys, ("template", "text"), TEXTS_AT_ONCE, None)}
 
-        def text(hit: VectorHit) -> str:
-            return str(hit.row.get("text", texts.get(hit.key, "")))
+        def text(hit: VectorHit) -> TemplateText:
+            return TemplateText(hit.row.get("text", texts.get(hit.key, "")))
 
-        return [[TemplateHit(hit.key, score(hit.score), text(hit)) for hit in hits] for hits in answers]
+        return [[TemplateHit(TemplateId(hit.key), score(hit.score), text(hit)) for hit in hits] for hits in answers]
 
-    def _by_key(self, keys: Iterable[str], columns: Sequence[str], at_once: int, consistency: str | None) -> Iterator[dict[str, Any]]:
+    def _by_key(self, keys: Iterable[str], columns: Sequence[str], at_once: int, consistency: str | None) -> Iterator[Row]:
         for expression in any_of_each("template", keys, at_once):
             with self._calls() as client:
                 rows = client.query(self.layout.name, expression, columns, consistency=consistency)

@@ -50,7 +50,7 @@ def block_batches(blocks: Sequence[Block], most_bytes: int) -> Iterator[list[Blo
     last = list({block.id: block for block in blocks}.values())
     for block in last:
         check_block(block)
-    yield from _parts(last, [block.size_bytes for block in last], most_bytes)
+    yield from parts_within(last, [block.size_bytes for block in last], most_bytes)
 
 
 def check_block(block: Block) -> None:
@@ -117,7 +117,7 @@ def template_batches(rows: Sequence[TemplateRow], layout: CollectionLayout) -> I
     for row in last:
         _check_text(f"template {row.template!r}", "id", row.template, TEMPLATE_BYTES)
         _check_text(f"template {row.template!r}", "text", row.text, TEMPLATE_TEXT_BYTES)
-    for part in _parts(last, [len(row.text.encode()) + 4 * dim + _ROW_BYTES for row in last], _TEMPLATES_BYTES):
+    for part in parts_within(last, [len(row.text.encode()) + 4 * dim + _ROW_BYTES for row in last], _TEMPLATES_BYTES):
         yield [row.template for row in part], [row.text for row in part], np.stack([row.vector for row in part])
 
 
@@ -154,7 +154,7 @@ def write_in_parts(write: Write, layout: CollectionLayout, columns: Sequence[Col
             raise MilvusFault("write", -1, f"{counted} of {rows} rows of {layout.name} were acknowledged")
 
 
-def _parts(rows: Sequence[_Row], sizes: Sequence[int], most_bytes: int) -> Iterator[list[_Row]]:
+def parts_within(rows: Sequence[_Row], sizes: Sequence[int], most_bytes: int) -> Iterator[list[_Row]]:
     """Cut rows into batches; one that is larger than a batch is one of its own."""
     part: list[_Row] = []
     part_bytes = 0

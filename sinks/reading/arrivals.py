@@ -58,7 +58,7 @@ class Arrivals(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Run:
+class _WatchedRun:
     """What was seen of one run. Thread: as `Watch`."""
 
     last: int
@@ -90,7 +90,7 @@ class Watch:
     def __init__(self, sink: Sink, clock: Callable[[], float], *, most: int = MOST_ARRIVALS) -> None:
         self._sink = sink
         self._clock = clock
-        self._runs: dict[BlockPlace, dict[str, _Run]] = {}
+        self._runs: dict[BlockPlace, dict[str, _WatchedRun]] = {}
         self._forgotten: dict[BlockPlace, dict[str, int]] = {}
         """The last numbers of the latest runs of each partition that were seen once, and are not watched any more."""
         self._arrivals: deque[Arrival] = deque(maxlen=most)
@@ -135,14 +135,14 @@ class Watch:
     def _begin(self, found: Iterable[BlockId], now_s: float) -> None:
         for one in found:
             runs = self._runs.setdefault(one.place, {})
-            runs.setdefault(one.run, _Run(one.first - 1, now_s)).see(one, now_s)
+            runs.setdefault(one.run, _WatchedRun(one.first - 1, now_s)).see(one, now_s)
         for place, runs in self._runs.items():
             for run in sorted(runs)[:-_MOST_RUNS]:
                 self._forget_run(place, run)
 
     def _add(self, found: Iterable[BlockId], now_s: float) -> None:
         for one in found:
-            known = self._runs.setdefault(one.place, {}).setdefault(one.run, _Run(-1, now_s))
+            known = self._runs.setdefault(one.place, {}).setdefault(one.run, _WatchedRun(-1, now_s))
             unseen = known.unseen(one)
             if unseen:
                 known.see(one, now_s)

@@ -5,14 +5,33 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.block import BlockId, BlockPlace
+from sinks.block import BlockPlace
 from sinks.heads import Heads
 from sinks.line import Line
 from sinks.lines import all_lines, take_lines
 from sinks.reading.copies import CopyReach, with_events_beyond
 from sinks.reading.snapshot import ALL_COLUMNS, MOST_TEXTS, Snapshot
-from sinks.reading.union import UnionPart, clusters, outer_blocks, unite
+from sinks.reading.union import UnionPart, clusters, outer_heads, unite
 from sinks.sink import BlockFilter
+
+
+class RecordRange(NamedTuple):
+    """The records of a partition with `first_offset` ≤ offset < `end_offset`.
+
+    Thread: any.
+    """
+
+    topic: str
+    partition: int
+    first_offset: int
+    end_offset: int
+    epoch: str | None = None
+    """None: of every epoch."""
+
+    @property
+    def blocks(self) -> BlockFilter:
+        """The filter of the blocks that may hold them."""
+        return BlockFilter((self.topic,), self.epoch, self.partition, self.first_offset, self.end_offset)
 
 
 class StoredLines(NamedTuple):
@@ -27,8 +46,6 @@ class StoredLines(NamedTuple):
     """How many pieces in the range were left out because another copy of their entry holds."""
     complete: bool
     """False: the deadline, `most_lines` or a block that could not be read cut it."""
-    damaged: tuple[BlockId, ...] = ()
-    """Blocks that could not be read."""
 
 
 def lines_between(snapshot: Snapshot, only: BlockFilter, most_lines: int | None) -> StoredLines:
@@ -36,8 +53,7 @@ def lines_between(snapshot: Snapshot, only: BlockFilter, most_lines: int | None)
     lines: list[Line] = []
     copies = 0
     is_all = True
-    heads = snapshot.find(only).heads
-    heads = heads.select(outer_blocks(heads.ids))
+    heads = outer_heads(snapshot.find(only).heads)
     for blocks in _batches(heads, clusters(heads, np.arange(heads.size))):
         if snapshot.is_over() or (most_lines is not None and len(lines) > most_lines):
             is_all = False
@@ -50,8 +66,7 @@ def lines_between(snapshot: Snapshot, only: BlockFilter, most_lines: int | None)
     if most_lines is not None and len(lines) > most_lines:
         del lines[most_lines:]
         is_all = False
-    damaged = tuple(snapshot.damaged)
-    return StoredLines(lines, copies, complete=is_all and not damaged, damaged=damaged)
+    return StoredLines(lines, copies, complete=is_all and not snapshot.damaged)
 
 
 def event_start(snapshot: Snapshot, place: BlockPlace, offset: int) -> int:

@@ -149,7 +149,7 @@ def _reach_of_runs(listed: Heads) -> tuple[dict[tuple[BlockPlace, str], int], di
     return firsts, ends
 
 
-class Wanted(NamedTuple):
+class WantedRows(NamedTuple):
     """A block's pieces that a question wants.
 
     Thread: any.
@@ -172,7 +172,7 @@ class Copies:
         self._others: dict[BlockId, Lines] = {}
         self._looked_up: set[BlockId] = set()
 
-    def held(self, listed: Heads, blocks: Mapping[BlockId, Wanted]) -> list[NDArray[np.bool_]]:
+    def held(self, listed: Heads, blocks: Mapping[BlockId, WantedRows]) -> list[NDArray[np.bool_]]:
         """Return of each of `blocks` which of its wanted pieces hold.
 
         `listed` are all blocks that the question found, inner ones left out; `blocks` are among them.

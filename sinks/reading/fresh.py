@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sinks.block import BlockId, BlockPlace
 from sinks.line import Line
-from sinks.lines import NO_LINES, last_offset_of, take_lines
+from sinks.lines import last_offset_of, take_lines, without_texts
 from sinks.reading.arrivals import Arrival
 from sinks.reading.picks import picked_lines, picks
 from sinks.reading.selecting import Selection
@@ -55,14 +55,11 @@ def fresh_lines(
             read += 1
             wanted = selection.rows(block)
             if len(wanted):
-                parts.append(UnionPart(one, block._replace(text=NO_LINES.text, fields=NO_LINES.fields)))
+                parts.append(UnionPart(one, without_texts(block)))
                 rows.append(wanted)
     new = _new_pieces(snapshot, parts, rows, frozenset(whole), has_seen)
     found = picks(parts, new)
-    kafka_time, offset, sub, chunk = (_joined(parts, new, name) for name in ("kafka_time", "offset", "sub", "chunk"))
-    ranks = {place: rank for rank, place in enumerate(sorted({part.id.place for part in parts}))}
-    place = np.array([ranks[part.id.place] for part in parts], np.int64)[found.part]
-    order = np.lexsort((chunk, sub, offset, place, kafka_time))
+    order = np.lexsort((found.chunk, found.sub, found.offset, found.place_ranks(), found.kafka_time))
     shown = order[max(len(order) - most, 0) :]
     tried = read + len(snapshot.damaged)
     others = len(there) - tried + torn + sum(not one.is_whole for one in arrivals)
@@ -128,7 +125,3 @@ def _older_copies(
         UnionPart(one._replace(run=_BEFORE + one.run), take_lines(lines, np.flatnonzero(lines.chunks > 0)))
         for one, lines in snapshot.unpack(wanted).items()
     ]
-
-
-def _joined(parts: Sequence[UnionPart], rows: Sequence[NDArray[np.int64]], name: str) -> NDArray[np.int64]:
-    return np.concatenate([np.empty(0, np.int64), *(getattr(part.lines, name)[one] for part, one in zip(parts, rows, strict=True))])

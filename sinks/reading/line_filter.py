@@ -11,7 +11,7 @@ from sinks.block import CodedColumn, Column, Lines
 from sinks.field_pairs import field_values
 from sinks.heads import Heads
 from sinks.reading.names import template_ids
-from sinks.row import template_keys
+from sinks.row import TemplateId, TemplateText, template_keys
 from sinks.sink import BlockFilter
 from sinks.words import field_word
 
@@ -38,8 +38,8 @@ class LineFilter(NamedTuple):
     """None of these; a value that is wanted as well is excluded."""
     not_fields: tuple[tuple[str, str], ...] = ()
     """Names and values of which a line has none; a line without a field has none of its values."""
-    not_templates: frozenset[str] = frozenset()
-    """Ids: no line of these."""
+    not_templates: frozenset[TemplateId] = frozenset()
+    """No line of these."""
 
     @property
     def wants_nothing(self) -> bool:
@@ -57,6 +57,19 @@ class LineFilter(NamedTuple):
         """Whether lines of one template may differ in whether they pass."""
         return self != LineFilter(not_templates=self.not_templates)
 
+    def window_holds(self, first_ms: NDArray[np.int64], last_ms: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which of n spans of time, both ends included, are inside the window."""
+        inside = np.ones(len(first_ms), np.bool_)
+        if self.since_ms is not None:
+            inside &= first_ms >= self.since_ms
+        if self.until_ms is not None:
+            inside &= last_ms < self.until_ms
+        return inside
+
+    def window_meets(self, first_ms: NDArray[np.int64], last_ms: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which of n spans of time, both ends included, overlap the window."""
+        return self.window_holds(last_ms, first_ms)
+
     @property
     def reads_fields(self) -> bool:
         """Whether kept fields decide."""
@@ -68,7 +81,7 @@ def never() -> bool:
     return False
 
 
-def block_filter(only: LineFilter, *, templates: Collection[str] | None = None, keys: Collection[int] = ()) -> BlockFilter:
+def block_filter(only: LineFilter, *, templates: Collection[TemplateId] | None = None, keys: Collection[int] = ()) -> BlockFilter:
     """Return the filter of the blocks that may hold a wanted line, of these templates or with all these words."""
     return BlockFilter(
         topics=only.topics,
@@ -86,11 +99,8 @@ def block_filter(only: LineFilter, *, templates: Collection[str] | None = None, 
 
 def wanted_rows(lines: Lines, only: LineFilter) -> NDArray[np.bool_]:
     """Return which rows pass: bool[n]. Topics are the block's and `fields` have a column of their own: neither is looked at."""
-    wanted = lines.chunks > 0  # a hollow entry is no line
-    if only.since_ms is not None:
-        wanted &= lines.time >= only.since_ms
-    if only.until_ms is not None:
-        wanted &= lines.time < only.until_ms
+    wanted = only.window_holds(lines.time, lines.time)
+    wanted &= lines.chunks > 0  # a hollow entry is no line
     for values, column in ((only.services, lines.service), (only.levels, lines.level)):
         if values:
             wanted &= rows_with(column, values)
@@ -102,12 +112,12 @@ def wanted_rows(lines: Lines, only: LineFilter) -> NDArray[np.bool_]:
     return wanted
 
 
-def rows_with(column: CodedColumn, values: Collection[str]) -> NDArray[np.bool_]:
+def rows_with(column: CodedColumn[str], values: Collection[str]) -> NDArray[np.bool_]:
     """Return which rows have one of these values."""
     return np.fromiter((value in values for value in column.values), np.bool_, len(column.values))[column.codes]
 
 
-def rows_of(templates: CodedColumn, ids: Collection[str]) -> NDArray[np.bool_]:
+def rows_of(templates: CodedColumn[TemplateText], ids: Collection[TemplateId]) -> NDArray[np.bool_]:
     """Return which rows are of a template with one of these ids."""
     values = templates.values
     return rows_with(templates, {text for text, one in zip(values, template_ids(values), strict=True) if one in ids})

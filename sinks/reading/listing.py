@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sinks.block import BlockId
-from sinks.heads import Heads, join_heads
+from sinks.heads import NO_HEADS, Heads, concat_heads
 from sinks.reading.snapshot import Snapshot
 from sinks.sink import BlockFilter, FoundBlocks
 
@@ -58,8 +58,8 @@ class NewestFirst:
     def heads(self) -> Heads:
         """Return all blocks that were listed so far, each once."""
         if len(self._pages) > 1:
-            self._pages = [join_columns(self._pages)]
-        return self._pages[0] if self._pages else join_heads(())
+            self._pages = [concat_heads(self._pages)]
+        return self._pages[0] if self._pages else NO_HEADS
 
     def narrow(self, only: BlockFilter) -> None:
         """Look for fewer blocks from here on; those that pass must be among those that passed before."""
@@ -143,23 +143,6 @@ class NewestFirst:
         self._pages.append(found.heads if len(new) == found.heads.size else found.heads.select(np.array(new, np.int64)))
 
 
-def join_columns(pages: Sequence[Heads]) -> Heads:
-    """Return the blocks of several listings as one; none is in two."""
-    ends = np.cumsum([0, *(page.start[-1] for page in pages)])
-    starts = [page.start[:-1] + end for page, end in zip(pages, ends[:-1], strict=True)]
-    columns = list(zip(*pages, strict=True))
-    return Heads._make(
-        [
-            [one for ids in columns[0] for one in ids],
-            *(np.concatenate(column) for column in columns[1:7]),
-            [one for services in columns[7] for one in services],
-            [one for levels in columns[8] for one in levels],
-            np.concatenate([*starts, ends[-1:]]).astype(np.int64),
-            *(np.concatenate(column) for column in columns[10:]),
-        ]
-    )
-
-
 def join_distinct(pages: Sequence[Heads]) -> Heads:
     """Return the blocks of several listings as one, each where it comes first."""
     kept: list[Heads] = []
@@ -167,4 +150,4 @@ def join_distinct(pages: Sequence[Heads]) -> Heads:
     for page in pages:
         kept.append(page.select(np.array([at for at, one in enumerate(page.ids) if one not in known], np.int64)))
         known.update(page.ids)
-    return join_columns(kept)
+    return concat_heads(kept)

@@ -8,14 +8,13 @@ import numpy as np
 from sinks.block import BlockId, Lines
 from sinks.heads import Heads
 from sinks.line import Line
-from sinks.lines import NO_LINES
-from sinks.reading.copies import Copies, Wanted
-from sinks.reading.line_filter import LineFilter, block_filter
+from sinks.lines import without_texts
+from sinks.reading.copies import Copies, WantedRows
 from sinks.reading.listing import NewestFirst, Pace
-from sinks.reading.picks import Picks, picked_lines, picks
-from sinks.reading.selecting import IsMatch, Selection
+from sinks.reading.picks import Picks, held_picks, picked_lines, picks
+from sinks.reading.selecting import Selection
 from sinks.reading.snapshot import ALL_COLUMNS, MOST_TEXTS, Snapshot
-from sinks.reading.union import UnionPart, outer_blocks
+from sinks.reading.union import outer_heads
 
 _FIRST_BLOCKS = 8
 _GROWTH = 4
@@ -31,38 +30,24 @@ class MatchingLines(NamedTuple):
     """Newest first."""
     complete: bool
     """False: the deadline, or a block that could not be read, cut the reading short; there may be newer ones."""
-    damaged: tuple[BlockId, ...] = ()
-    """Blocks that could not be read."""
 
 
-def lines_with(
-    snapshot: Snapshot,
-    pace: Pace,
-    keys: Collection[int],
-    is_match: IsMatch,
-    limit: int,
-    only: LineFilter,
-    templates: Collection[str] | None,
-    literals: Collection[str] = (),
-) -> MatchingLines:
-    """Return the newest `limit` lines that match; each of their texts holds all `literals`, so blocks without are not looked at."""
-    if limit <= 0 or only.wants_nothing or (templates is not None and not templates):
+def lines_with(snapshot: Snapshot, pace: Pace, selection: Selection, limit: int, literals: Collection[str] = ()) -> MatchingLines:
+    """Return the newest `limit` selected lines; each of their texts holds all `literals`, so blocks without are not looked at."""
+    if limit <= 0 or selection.wants_nothing:
         return MatchingLines([], complete=True)
-    wanted = None if templates is None else frozenset(templates)
-    search = _Search(snapshot, Selection(only, wanted, is_match), limit, literals)
-    asked = block_filter(only, keys=keys) if wanted is None else block_filter(only, templates=wanted)
+    search = _MatchSearch(snapshot, selection, limit, literals)
+    (asked,) = selection.block_filters()
     listing = NewestFirst(snapshot, asked, pace)
     is_done = False
     while not is_done and listing.unseen_ms is not None and not snapshot.is_over():
         listing.next_page()
-        heads = listing.heads()
-        is_done = search.unpack_newest(heads.select(outer_blocks(heads.ids)), listing.unseen_ms)
+        is_done = search.unpack_newest(outer_heads(listing.heads()), listing.unseen_ms)
     lines = picked_lines(snapshot, search.newest)
-    damaged = tuple(snapshot.damaged)
-    return MatchingLines(lines, complete=is_done and not damaged, damaged=damaged)
+    return MatchingLines(lines, complete=is_done and not snapshot.damaged)
 
 
-class _Search:
+class _MatchSearch:
     """What was unpacked so far.
 
     Thread: one.
@@ -73,10 +58,10 @@ class _Search:
         self._selection = selection
         self._limit = limit
         self._literals = literals
-        self._unpacked: dict[BlockId, Wanted | None] = {}
+        self._unpacked: dict[BlockId, WantedRows | None] = {}
         """None: nothing in it matches."""
         self._batch = _FIRST_BLOCKS
-        self.copies = Copies(snapshot)
+        self._copies = Copies(snapshot)
         self.newest: Picks = picks([], [])
 
     def unpack_newest(self, listed: Heads, unseen_ms: int | None) -> bool:
@@ -95,7 +80,7 @@ class _Search:
             if not left:
                 return unseen_ms is None or (oldest_ms is not None and oldest_ms > unseen_ms)
             batch = [listed.ids[at] for at in left[: self._batch]]
-            found: dict[BlockId, Wanted | None] = {}
+            found: dict[BlockId, WantedRows | None] = {}
             for unpacked in self._snapshot.unpack_in_batches(batch, ALL_COLUMNS, self._literals):
                 found |= {one: self._matching(lines) for one, lines in unpacked.items()}
             self._unpacked |= dict.fromkeys(batch) | found
@@ -107,11 +92,9 @@ class _Search:
     def _pick(self, listed: Heads) -> None:
         """Find the newest lines that match and hold."""
         blocks = {one: block for one in listed.ids if (block := self._unpacked.get(one)) is not None}
-        held = self.copies.held(listed, blocks)
-        parts = [UnionPart(one, block.lines) for one, block in blocks.items()]
-        found = picks(parts, [block.rows[holds] for block, holds in zip(blocks.values(), held, strict=True)])
+        found = held_picks(blocks, self._copies.held(listed, blocks))
         self.newest = found.take(found.newest_first()[: self._limit])
 
-    def _matching(self, lines: Lines) -> Wanted | None:
+    def _matching(self, lines: Lines) -> WantedRows | None:
         rows = self._selection.rows(lines)
-        return Wanted(lines._replace(text=NO_LINES.text, fields=NO_LINES.fields), rows) if len(rows) else None
+        return WantedRows(without_texts(lines), rows) if len(rows) else None

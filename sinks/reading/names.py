@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from sinks.heads import Heads
 from sinks.reading.snapshot import Snapshot
-from sinks.row import template_id, template_key
+from sinks.row import TemplateId, TemplateKey, TemplateText, template_id, template_key
 
 _MOST_NAMES = 1_000_000
 _BLOCKS_AT_ONCE = 64
 _cached_id = lru_cache(1 << 17)(template_id)
 
 
-def template_ids(texts: Iterable[str]) -> list[str]:
+def template_ids(texts: Iterable[TemplateText]) -> list[TemplateId]:
     """Return the ids of templates' texts."""
     return [_cached_id(text) for text in texts]
 
@@ -29,9 +29,9 @@ class TemplateNames:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._names: dict[int, str] = {}
+        self._names: dict[TemplateKey, TemplateId] = {}
 
-    def find(self, snapshot: Snapshot, keys: NDArray[np.int64], listed: Heads) -> dict[int, str]:
+    def find(self, snapshot: Snapshot, keys: NDArray[np.int64], listed: Heads) -> dict[TemplateKey, TemplateId]:
         """Return the id of each key that is in one of the listed blocks, inner ones left out.
 
         Of two templates with the same first 8 bytes, one is named. A key is left out if no block with it can be read and its template
@@ -53,7 +53,7 @@ class TemplateNames:
                 break
         return found
 
-    def _learn(self, names: dict[int, str]) -> None:
+    def _learn(self, names: dict[TemplateKey, TemplateId]) -> None:
         with self._lock:
             if len(self._names) + len(names) > _MOST_NAMES:
                 self._names.clear()
@@ -78,7 +78,7 @@ def _blocks_that_cover(listed: Heads, keys: NDArray[np.int64]) -> list[int]:
     return chosen
 
 
-def _stored(snapshot: Snapshot, keys: NDArray[np.int64]) -> dict[int, str]:
+def _stored(snapshot: Snapshot, keys: NDArray[np.int64]) -> dict[TemplateKey, TemplateId]:
     """Return the ids of keys whose blocks cannot be read, as the templates' rows have them."""
     found = {}
     for key in keys.tolist():

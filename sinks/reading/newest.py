@@ -14,14 +14,15 @@ from sinks.block import BlockId, Lines
 from sinks.heads import Heads
 from sinks.line import Line
 from sinks.lines import NO_LINES
-from sinks.reading.copies import Copies, Wanted
-from sinks.reading.line_filter import LineFilter, block_filter, wanted_rows, with_fields
+from sinks.reading.copies import Copies, WantedRows
+from sinks.reading.line_filter import LineFilter, block_filter
 from sinks.reading.listing import NewestFirst, Pace
 from sinks.reading.names import template_ids
-from sinks.reading.picks import picked_lines, picks
-from sinks.reading.snapshot import ALL_COLUMNS, PLACES, PLACES_AND_FIELDS, Snapshot
-from sinks.reading.union import UnionPart, outer_blocks
-from sinks.row import template_keys
+from sinks.reading.picks import held_picks, picked_lines, picks
+from sinks.reading.selecting import Selection
+from sinks.reading.snapshot import ALL_COLUMNS, Snapshot
+from sinks.reading.union import outer_heads
+from sinks.row import TemplateId, template_keys
 
 _FEW_BLOCKS = 64
 """So few are unpacked with their texts at once: most of them have a line that is wanted."""
@@ -34,12 +35,10 @@ class NewestLines(NamedTuple):
     Thread: any.
     """
 
-    lines: dict[str, list[Line]]
+    lines: dict[TemplateId, list[Line]]
     """Newest first; templates without a line are left out."""
     complete: bool
     """False: the deadline, or a block that could not be read, cut the reading short; older lines may stand in for newer ones."""
-    damaged: tuple[BlockId, ...] = ()
-    """Blocks that could not be read."""
 
 
 class _Unpacked(NamedTuple):
@@ -51,39 +50,37 @@ class _Unpacked(NamedTuple):
     """Places in the list of wanted templates."""
 
 
-def newest_lines(snapshot: Snapshot, pace: Pace, templates: Collection[str], limit: int, only: LineFilter) -> NewestLines:
+def newest_lines(snapshot: Snapshot, pace: Pace, templates: Collection[TemplateId], limit: int, only: LineFilter) -> NewestLines:
     """Return the newest `limit` lines of each template."""
     wanted = sorted(set(templates) - only.not_templates)
     if not wanted or limit <= 0 or only.wants_nothing:
         return NewestLines({}, complete=True)
-    search = _Search(snapshot, wanted, limit, only)
+    search = _NewestSearch(snapshot, wanted, limit, only)
     listing = NewestFirst(snapshot, block_filter(only, templates=wanted), pace)
     while search.left and listing.unseen_ms is not None and not snapshot.is_over():
         before = search.left
         listing.next_page()
-        heads = listing.heads()
-        search.unpack_newest(heads.select(outer_blocks(heads.ids)), listing.unseen_ms)
+        search.unpack_newest(outer_heads(listing.heads()), listing.unseen_ms)
         if search.left and search.left < before:
             listing.narrow(block_filter(only, templates=[wanted[at] for at in search.left]))
     lines = search.lines()
-    damaged = tuple(snapshot.damaged)
-    return NewestLines(lines, complete=not search.left and not damaged, damaged=damaged)
+    return NewestLines(lines, complete=not search.left and not snapshot.damaged)
 
 
-class _Search:
+class _NewestSearch:
     """What was unpacked so far.
 
     Thread: one.
     """
 
-    def __init__(self, snapshot: Snapshot, wanted: list[str], limit: int, only: LineFilter) -> None:
+    def __init__(self, snapshot: Snapshot, wanted: list[TemplateId], limit: int, only: LineFilter) -> None:
         self._snapshot = snapshot
         self._wanted = wanted
         self._places = {template: at for at, template in enumerate(wanted)}
         self._keys = template_keys(wanted)
         self._limit = limit
-        self._only = only
-        self.copies = Copies(snapshot)
+        self._selection = Selection(only)
+        self._copies = Copies(snapshot)
         self._unpacked: dict[BlockId, _Unpacked] = {}
         self._found = picks([], [])
         self._template = np.empty(0, np.int64)
@@ -112,14 +109,14 @@ class _Search:
         else:
             self.left = frozenset(at for at in self.left if (ms := oldest[at]) is None or ms <= unseen_ms)
 
-    def lines(self) -> dict[str, list[Line]]:
+    def lines(self) -> dict[TemplateId, list[Line]]:
         """Return the newest lines of each template among all that were found."""
         order = self._found.newest_first()
         order = order[np.argsort(self._template[order], kind="stable")]
         starts = np.searchsorted(self._template[order], np.arange(len(self._wanted)))
         order = order[np.arange(len(order)) - starts[self._template[order]] < self._limit]
         # A template's id is known from its lines: the text is that of the block.
-        found: dict[str, list[Line]] = {}
+        found: dict[TemplateId, list[Line]] = {}
         for line in picked_lines(self._snapshot, self._found.take(order)):
             found.setdefault(line.template, []).append(line)
         return found
@@ -127,10 +124,10 @@ class _Search:
     def _pick(self, listed: Heads) -> None:
         """Gather all pieces that hold."""
         blocks = {one: block for one in listed.ids if (block := self._unpacked.get(one)) is not None and len(block.rows)}
-        held = self.copies.held(listed, {one: Wanted(block.lines, block.rows) for one, block in blocks.items()})
-        kept = [block.rows[holds] for block, holds in zip(blocks.values(), held, strict=True)]
+        wanted = {one: WantedRows(block.lines, block.rows) for one, block in blocks.items()}
+        held = self._copies.held(listed, wanted)
         templates = [block.template[holds] for block, holds in zip(blocks.values(), held, strict=True)]
-        self._found = picks([UnionPart(one, block.lines) for one, block in blocks.items()], kept)
+        self._found = held_picks(wanted, held)
         self._template = np.concatenate([np.empty(0, np.int64), *templates])
 
     def _oldest(self) -> list[int | None]:
@@ -150,11 +147,7 @@ class _Search:
         `rows` is where the template stands in each block's head.
         """
         last_ms = listed.template_last_ms[rows]
-        is_near = np.ones(len(rows), np.bool_)
-        if self._only.since_ms is not None:
-            is_near &= last_ms >= self._only.since_ms
-        if self._only.until_ms is not None:
-            is_near &= listed.template_first_ms[rows] < self._only.until_ms
+        is_near = self._selection.only.window_meets(listed.template_first_ms[rows], last_ms)
         if oldest_ms is not None:
             return blocks[is_near & (last_ms >= oldest_ms)]
         newest = np.flatnonzero(is_near)[np.argsort(-last_ms[is_near], kind="stable")]
@@ -162,18 +155,16 @@ class _Search:
 
     def _unpack(self, ids: list[BlockId]) -> bool:
         """Unpack blocks; False when the read is over."""
-        columns = ALL_COLUMNS if len(ids) <= _FEW_BLOCKS else PLACES_AND_FIELDS if self._only.reads_fields else PLACES
+        columns = ALL_COLUMNS if len(ids) <= _FEW_BLOCKS else self._selection.columns
         for unpacked in self._snapshot.unpack_in_batches(ids, columns):
             for one, lines in unpacked.items():
                 self._unpacked[one] = self._select(lines)
-        self._unpacked |= dict.fromkeys(set(ids) & self._snapshot.damaged.keys(), _NOTHING)
+        self._unpacked |= dict.fromkeys(set(ids) & self._snapshot.damaged, _NOTHING)
         return not self._snapshot.is_over()
 
     def _select(self, lines: Lines) -> _Unpacked:
         template = np.array([self._places.get(one, -1) for one in template_ids(lines.template.values)], np.int64)[lines.template.codes]
-        rows = np.flatnonzero((template >= 0) & wanted_rows(lines, self._only))
-        if self._only.reads_fields:
-            rows = with_fields(lines.fields, rows, self._only)
+        rows = self._selection.rows(lines, template >= 0)
         return _Unpacked(lines, rows, template[rows]) if len(rows) else _NOTHING
 
 

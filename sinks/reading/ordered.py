@@ -17,16 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sinks.block import BlockId
-from sinks.heads import Heads, join_heads
+from sinks.heads import NO_HEADS, Heads
 from sinks.line import Line
-from sinks.lines import NO_LINES
-from sinks.reading.copies import Copies, Wanted
+from sinks.lines import without_texts
+from sinks.reading.copies import Copies, WantedRows
 from sinks.reading.line_places import LinePlace, end_before
 from sinks.reading.listing import join_distinct
-from sinks.reading.picks import Picks, picked_lines, picks
+from sinks.reading.picks import Picks, held_picks, picked_lines, picks
 from sinks.reading.selecting import Selection
 from sinks.reading.snapshot import MOST_TEXTS, Snapshot
-from sinks.reading.union import UnionPart, outer_blocks
+from sinks.reading.union import outer_heads
 from sinks.row import template_keys
 
 PAGE_BLOCKS = 256
@@ -58,8 +58,6 @@ class OrderedLines(NamedTuple):
     reach: Reach
     complete: bool
     """False: a block could not be read."""
-    damaged: tuple[BlockId, ...] = ()
-    """Blocks that could not be read."""
 
 
 class Stride:
@@ -95,7 +93,7 @@ def lines_in_order(snapshot: Snapshot, stride: Stride, selection: Selection, sta
         reach = Reach(until_ms)
     while reach.time_ms < until_ms and count < most:
         found, end_ms = _next_window(snapshot, stride, selection, reach.time_ms, until_ms)
-        window = _Window(snapshot, copies, selection.between(reach.time_ms, end_ms), found, reach.after)
+        window = _SweptWindow(snapshot, copies, selection.between(reach.time_ms, end_ms), found, reach.after)
         window.sweep(most - count)
         first = window.first(most - count)
         count += len(first.time)
@@ -105,8 +103,7 @@ def lines_in_order(snapshot: Snapshot, stride: Stride, selection: Selection, sta
             break
     if reach.after is not None and reach.time_ms > start.time_ms:
         lines, reach = [line for line in lines if line.time < reach.time_ms], Reach(reach.time_ms)
-    damaged = tuple(snapshot.damaged)
-    return OrderedLines(lines, reach, complete=not damaged, damaged=damaged)
+    return OrderedLines(lines, reach, complete=not snapshot.damaged)
 
 
 def _next_window(snapshot: Snapshot, stride: Stride, selection: Selection, since_ms: int, until_ms: int) -> tuple[Heads, int]:
@@ -126,13 +123,13 @@ def _next_window(snapshot: Snapshot, stride: Stride, selection: Selection, since
     begun = int(np.count_nonzero(heads.first_ms >= since_ms))
     stride.blocks_before = heads.size - begun
     stride.width_ms = width_ms * _GROWTH if begun < max(stride.page_blocks // _GROWTH, 1) else width_ms
-    return heads.select(outer_blocks(heads.ids)), end_ms
+    return outer_heads(heads), end_ms
 
 
 def _find(snapshot: Snapshot, selection: Selection, limit: int | None) -> tuple[Heads, bool]:
     """Return the blocks that may hold a wanted line, and whether these are all."""
     found = [snapshot.find(only, limit) for only in selection.block_filters()]
-    return join_distinct([join_heads(()), *(one.heads for one in found)]), all(one.is_all for one in found)
+    return join_distinct([NO_HEADS, *(one.heads for one in found)]), all(one.is_all for one in found)
 
 
 class _Nearness(NamedTuple):
@@ -154,16 +151,15 @@ def _nearness(heads: Heads, selection: Selection) -> _Nearness:
         np.minimum.at(first_ms, blocks, heads.template_first_ms[rows])
         np.maximum.at(last_ms, blocks, heads.template_last_ms[rows])
     since_ms, until_ms = selection.only.since_ms, selection.only.until_ms
+    is_wanted = is_wanted & selection.only.window_meets(first_ms, last_ms)
     if since_ms is not None:
-        is_wanted = is_wanted & (last_ms >= since_ms)
         first_ms = np.maximum(first_ms, since_ms)
     if until_ms is not None:
-        is_wanted = is_wanted & (first_ms < until_ms)
         last_ms = np.minimum(last_ms, until_ms - 1)
     return _Nearness(is_wanted, first_ms, last_ms)
 
 
-class _Window:
+class _SweptWindow:
     """The blocks of one window, unpacked in the order in which their wanted lines may begin.
 
     Thread: one.
@@ -175,7 +171,7 @@ class _Window:
         self._selection = selection
         self._listed = listed
         self._after = after
-        self._blocks: dict[BlockId, Wanted] = {}
+        self._blocks: dict[BlockId, WantedRows] = {}
         self._found = picks([], [])
         self._ranks = {place: rank for rank, place in enumerate(sorted({one.place for one in listed.ids}))}
         self.reach: Reach | None = None
@@ -220,8 +216,9 @@ class _Window:
         return self._place(one)[:3] == self._place(other)[:3]
 
     def _place(self, at: int) -> LinePlace:
-        part, row = self._found.parts[int(self._found.part[at])], int(self._found.row[at])
-        return LinePlace(part.id.place, int(part.lines.offset[row]), int(part.lines.sub[row]), int(part.lines.chunk[row]))
+        found = self._found
+        place = found.parts[int(found.part[at])].id.place
+        return LinePlace(place, int(found.offset[at]), int(found.sub[at]), int(found.chunk[at]))
 
     def _skip_done(self, near: _Nearness) -> NDArray[np.bool_]:
         """Return which blocks may hold lines that are not done yet; of those that begin among the done ones, note where they go on."""
@@ -245,24 +242,17 @@ class _Window:
             if self._after is not None:
                 rows = rows[(lines.time[rows] != since_ms) | self._after.is_before(one.place, lines, rows)]
             if len(rows):
-                self._blocks[one] = Wanted(lines._replace(text=NO_LINES.text, fields=NO_LINES.fields), rows)
+                self._blocks[one] = WantedRows(without_texts(lines), rows)
 
     def _settle(self) -> None:
         """Gather the lines that hold and that nothing unseen can come before, in order."""
-        held = self._copies.held(self._listed, self._blocks)
-        parts = [UnionPart(one, block.lines) for one, block in self._blocks.items()]
-        kept = [block.rows[holds] for block, holds in zip(self._blocks.values(), held, strict=True)]
-        found = picks(parts, kept)
-        place = np.array([self._ranks[part.id.place] for part in parts], np.int64)[found.part]
-        offset, sub, chunk = (
-            np.concatenate([np.empty(0, np.int64), *(getattr(part.lines, name)[rows] for part, rows in zip(parts, kept, strict=True))])
-            for name in ("offset", "sub", "chunk")
-        )
-        order = np.lexsort((chunk, sub, offset, place, found.time))
+        found = held_picks(self._blocks, self._copies.held(self._listed, self._blocks))
+        place = np.array([self._ranks[part.id.place] for part in found.parts], np.int64)[found.part]
+        order = np.lexsort((found.chunk, found.sub, found.offset, place, found.time))
         if self._left:
             following = self._left[-1]
             begin_ms, begin_offset = int(self._begin_ms[following]), int(self._begin_offset[following])
             rank = self._ranks[self._listed.ids[following].place]
-            is_before = (place < rank) | ((place == rank) & (offset < begin_offset))
+            is_before = (place < rank) | ((place == rank) & (found.offset < begin_offset))
             order = order[((found.time < begin_ms) | ((found.time == begin_ms) & is_before))[order]]
         self._found = found.take(order)

@@ -1,7 +1,7 @@
 """The one way to lines: every question about stored lines is answered through a `BlockReader`, from any sink.
 
 Every answer is of the union of all runs (design: sink): inner blocks are left out, of copies one holds. A question whose listing grows
-old, or does not hold any more, is asked again from its start; a block that cannot be read is left out and named, and the answer is not
+old, or does not hold any more, is asked again from its start; a block that cannot be read is left out, and the answer is not
 `complete`. What a reader decodes stays in its cache; what it learns about templates' names and about how dense blocks lie, too.
 
 Thread: any.
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sinks.block import BlockId, BlockPlace
 from sinks.reading.arrivals import Arrival
-from sinks.reading.between import StoredLines, event_start, lines_between
+from sinks.reading.between import RecordRange, StoredLines, event_start, lines_between
 from sinks.reading.cache import BlockCache
 from sinks.reading.counting import NO_TEMPLATE_COUNTS, CountQuery, Counts, TemplateCounts, count, count_templates, template_ids_of
 from sinks.reading.fresh import FreshLines, fresh_lines
@@ -27,9 +27,10 @@ from sinks.reading.names import TemplateNames
 from sinks.reading.newest import NewestLines, newest_lines
 from sinks.reading.ordered import OrderedLines, Reach, Stride, lines_in_order, span_of
 from sinks.reading.recent import FoundTemplates, newest_templates
-from sinks.reading.selecting import IsMatch, Selection
+from sinks.reading.selecting import Selection
 from sinks.reading.snapshot import Answer, Snapshot, consistently
-from sinks.sink import BlockFilter, Sink
+from sinks.row import TemplateId, TemplateKey
+from sinks.sink import Sink
 
 CACHE_BYTES = 96 * 1024 * 1024
 RECENT_BLOCKS = 1_000
@@ -44,12 +45,7 @@ class BlockReader:
     """
 
     def __init__(
-        self,
-        sink: Sink,
-        *,
-        cache_bytes: int = CACHE_BYTES,
-        clock: Callable[[], float] = time.monotonic,
-        page_blocks: int = PAGE_BLOCKS,
+        self, sink: Sink, *, cache_bytes: int = CACHE_BYTES, clock: Callable[[], float] = time.monotonic, page_blocks: int = PAGE_BLOCKS
     ) -> None:
         self._sink = sink
         self._clock = clock
@@ -74,50 +70,29 @@ class BlockReader:
         return self._read(bound, deadline_passed)
 
     def newest_lines(
-        self, templates: Collection[str], limit: int, only: LineFilter, *, deadline_passed: Callable[[], bool] = never
+        self, templates: Collection[TemplateId], limit: int, only: LineFilter, *, deadline_passed: Callable[[], bool] = never
     ) -> NewestLines:
         """Return of each template the newest `limit` lines that pass."""
         return self._read(lambda snapshot: newest_lines(snapshot, self._pace, templates, limit, only), deadline_passed)
 
     def lines_between(
-        self,
-        topic: str,
-        partition: int,
-        first_offset: int,
-        end_offset: int,
-        *,
-        epoch: str | None = None,
-        most_lines: int | None = None,
-        deadline_passed: Callable[[], bool] = never,
-        strong: bool = False,
+        self, offsets: RecordRange, *, most_lines: int | None = None, deadline_passed: Callable[[], bool] = never, strong: bool = False
     ) -> StoredLines:
-        """Return all lines with `first_offset` ≤ offset < `end_offset`, by epoch, offset, sub and chunk; the first `most_lines` of them."""
-        only = BlockFilter((topic,), epoch, partition, first_offset, end_offset)
-        return self._read(lambda snapshot: lines_between(snapshot, only, most_lines), deadline_passed, strong=strong)
+        """Return all lines of these offsets, by epoch, offset, sub and chunk; the first `most_lines` of them."""
+        return self._read(lambda snapshot: lines_between(snapshot, offsets.blocks, most_lines), deadline_passed, strong=strong)
 
     def event_start(self, place: BlockPlace, offset: int, *, deadline_passed: Callable[[], bool] = never) -> int:
         """Return where the stored entry begins that spans both `offset - 1` and `offset`; `offset` if no line of one is there."""
         return self._read(lambda snapshot: event_start(snapshot, place, offset), deadline_passed, strong=True)
 
     def lines_with(
-        self,
-        keys: Collection[int],
-        is_match: IsMatch,
-        limit: int,
-        only: LineFilter,
-        *,
-        templates: Collection[str] | None = None,
-        literals: Collection[str] = (),
-        deadline_passed: Callable[[], bool] = never,
+        self, selection: Selection, limit: int, *, literals: Collection[str] = (), deadline_passed: Callable[[], bool] = never
     ) -> MatchingLines:
-        """Return the newest `limit` lines that pass and whose text matches, out of blocks that may hold all words `keys`.
+        """Return the newest `limit` lines of a selection, which has nothing `holding`.
 
-        With `templates` the words are not asked for: lines of these templates are looked at, wherever they are. `literals` are ASCII
-        texts that every match holds, in small letters or capital ones.
+        `literals` are ASCII texts that every match holds, in small letters or capital ones.
         """
-        return self._read(
-            lambda snapshot: lines_with(snapshot, self._pace, keys, is_match, limit, only, templates, literals), deadline_passed
-        )
+        return self._read(lambda snapshot: lines_with(snapshot, self._pace, selection, limit, literals), deadline_passed)
 
     def newest_templates(
         self, only: LineFilter, *, most_blocks: int = RECENT_BLOCKS, deadline_passed: Callable[[], bool] = never
@@ -132,14 +107,16 @@ class BlockReader:
         return self._read(lambda snapshot: count(snapshot, self._names, query), deadline_passed)
 
     def count_templates(
-        self, only: LineFilter, templates: tuple[str, ...] | None, *, deadline_passed: Callable[[], bool] = never
+        self, only: LineFilter, templates: tuple[TemplateId, ...] | None, *, deadline_passed: Callable[[], bool] = never
     ) -> TemplateCounts:
         """Count the lines of some templates (None: of any) that pass, as columns."""
         if templates is not None and not templates:
             return NO_TEMPLATE_COUNTS
         return self._read(lambda snapshot: count_templates(snapshot, only, templates), deadline_passed)
 
-    def template_ids(self, only: LineFilter, keys: NDArray[np.int64], *, deadline_passed: Callable[[], bool] = never) -> dict[int, str]:
+    def template_ids(
+        self, only: LineFilter, keys: NDArray[np.int64], *, deadline_passed: Callable[[], bool] = never
+    ) -> dict[TemplateKey, TemplateId]:
         """Return the ids of templates that were counted under a filter, by key; one that cannot be named is left out."""
         return self._read(lambda snapshot: template_ids_of(snapshot, self._names, only, keys), deadline_passed)
 

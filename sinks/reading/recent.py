@@ -5,14 +5,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.block import BlockId, Lines
 from sinks.heads import Heads
-from sinks.reading.line_filter import LineFilter, block_filter, heads_fit, wanted_rows, with_fields
+from sinks.reading.line_filter import LineFilter, block_filter, heads_fit
 from sinks.reading.listing import NewestFirst, Pace
 from sinks.reading.names import TemplateNames, template_ids
-from sinks.reading.snapshot import PLACES, PLACES_AND_FIELDS, Snapshot
-from sinks.reading.union import outer_blocks
-from sinks.row import template_keys
+from sinks.reading.selecting import Selection
+from sinks.reading.snapshot import Snapshot
+from sinks.reading.union import outer_heads
+from sinks.row import TemplateId, template_keys
 
 
 class FoundTemplates(NamedTuple):
@@ -21,12 +21,10 @@ class FoundTemplates(NamedTuple):
     Thread: any.
     """
 
-    templates: list[str]
-    """Ids, the one that was seen last first."""
+    templates: list[TemplateId]
+    """The one that was seen last first."""
     complete: bool
     """False: only the newest blocks were looked at, the deadline cut it, or a block could not be read; there may be others."""
-    damaged: tuple[BlockId, ...] = ()
-    """Blocks that could not be read."""
 
 
 def newest_templates(snapshot: Snapshot, pace: Pace, names: TemplateNames, only: LineFilter, most_blocks: int) -> FoundTemplates:
@@ -35,8 +33,7 @@ def newest_templates(snapshot: Snapshot, pace: Pace, names: TemplateNames, only:
     heads = listing.heads()
     while listing.unseen_ms is not None and heads.size < most_blocks and not snapshot.is_over():
         listing.next_page()
-        heads = listing.heads()
-        heads = heads.select(outer_blocks(heads.ids))
+        heads = outer_heads(listing.heads())
     newest = np.argsort(-heads.last_ms, kind="stable")[: max(most_blocks, 0)]
     is_all = listing.unseen_ms is None and len(newest) == heads.size
     heads = heads.select(newest)
@@ -46,9 +43,10 @@ def newest_templates(snapshot: Snapshot, pace: Pace, names: TemplateNames, only:
     keys, last_ms = [heads.templates[rows]], [heads.template_last_ms[rows]]
     others = [heads.ids[at] for at in np.flatnonzero(~whole).tolist()]
     unpacked = 0
-    for blocks in snapshot.unpack_in_batches(others, PLACES_AND_FIELDS if only.reads_fields else PLACES):
+    selection = Selection(only)
+    for blocks in snapshot.unpack_in_batches(others, selection.columns):
         for lines in blocks.values():
-            found = _wanted(lines, only)
+            found = selection.rows(lines)
             keys.append(template_keys(template_ids(lines.template.values))[lines.template.codes[found]])
             last_ms.append(lines.time[found])
         unpacked += len(blocks)
@@ -56,22 +54,12 @@ def newest_templates(snapshot: Snapshot, pace: Pace, names: TemplateNames, only:
     ids = names.find(snapshot, distinct, heads)
     templates = [ids[key] for key in distinct.tolist() if key in ids]
     is_all = is_all and unpacked == len(others) and len(templates) == len(distinct)
-    return FoundTemplates(templates, complete=is_all and not snapshot.damaged, damaged=tuple(snapshot.damaged))
+    return FoundTemplates(templates, complete=is_all and not snapshot.damaged)
 
 
 def _whole_blocks(heads: Heads, only: LineFilter) -> NDArray[np.bool_]:
     """Return the blocks of which every line passes."""
-    whole = heads_fit(heads, only)[0]
-    if only.since_ms is not None:
-        whole &= heads.first_ms >= only.since_ms
-    if only.until_ms is not None:
-        whole &= heads.last_ms < only.until_ms
-    return whole & (not only.reads_fields)
-
-
-def _wanted(lines: Lines, only: LineFilter) -> NDArray[np.int64]:
-    rows = np.flatnonzero(wanted_rows(lines, only))
-    return with_fields(lines.fields, rows, only) if only.reads_fields else rows
+    return heads_fit(heads, only)[0] & only.window_holds(heads.first_ms, heads.last_ms) & (not only.reads_fields)
 
 
 def _by_last_seen(keys: NDArray[np.int64], last_ms: NDArray[np.int64]) -> NDArray[np.int64]:

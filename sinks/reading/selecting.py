@@ -10,6 +10,7 @@ from sinks.arrow import present, take
 from sinks.block import Column, Lines
 from sinks.reading.line_filter import LineFilter, block_filter, rows_of, wanted_rows, with_fields
 from sinks.reading.snapshot import ALL_COLUMNS, PLACES, PLACES_AND_FIELDS
+from sinks.row import TemplateId
 from sinks.sink import BlockFilter, ColumnName
 
 IsMatch = Callable[[Column], NDArray[np.bool_]]
@@ -23,14 +24,14 @@ class Selection(NamedTuple):
     """
 
     only: LineFilter = LineFilter()
-    templates: frozenset[str] | None = None
-    """Ids; None: of any."""
+    templates: frozenset[TemplateId] | None = None
+    """None: of any."""
     is_match: IsMatch | None = None
     """Of the line's text; a line without its text has no words."""
     keys: tuple[int, ...] = ()
     """Words that a block has if a line of it matches, unless the line is of one of `holding`."""
-    holding: frozenset[str] = frozenset()
-    """Ids of templates whose text may be what matches."""
+    holding: frozenset[TemplateId] = frozenset()
+    """Templates whose text may be what matches."""
 
     @property
     def wants_nothing(self) -> bool:
@@ -52,9 +53,11 @@ class Selection(NamedTuple):
             return [block_filter(self.only, templates=self.templates)]
         return [block_filter(self.only, keys=self.keys)] + [block_filter(self.only, templates=self.holding)] * bool(self.holding)
 
-    def rows(self, lines: Lines) -> NDArray[np.int64]:
-        """Return the rows that pass, ascending; topics are not looked at."""
+    def rows(self, lines: Lines, among: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+        """Return the rows that pass (`among`: out of these), ascending; topics are not looked at."""
         wanted = wanted_rows(lines, self.only)
+        if among is not None:
+            wanted &= among
         if self.templates is not None:
             wanted &= rows_of(lines.template, self.templates)
         if self.is_match is not None:

@@ -9,9 +9,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TypeVar
 
 from sinks.block import BlockColumns, BlockId, Column, Lines
-from sinks.codec import BlockDamaged, UnpackedTexts, decode_fields, decode_places, unpack_texts
+from sinks.codec import BlockDamaged, UnpackedTexts, decode_fields, decode_places, of_size, unpack_texts
 from sinks.reading.cache import BlockCache
 from sinks.reading.literals import absent_from
+from sinks.row import TemplateId
 from sinks.sink import BlockFilter, ColumnName, FoundBlocks, Sink, SinkBusy
 
 LONGEST_S = 10.0
@@ -38,34 +39,29 @@ class Snapshot:
     """
 
     def __init__(
-        self,
-        sink: Sink,
-        cache: BlockCache,
-        clock: Callable[[], float],
-        deadline_passed: Callable[[], bool],
-        *,
-        strong: bool,
-        is_last: bool,
+        self, sink: Sink, cache: BlockCache, clock: Callable[[], float], deadline_passed: Callable[[], bool], *, strong: bool, is_last: bool
     ) -> None:
         self._sink = sink
         self._cache = cache
         self._clock = clock
         self._deadline_passed = deadline_passed
         self._strong = strong
-        self._is_last = is_last
         self._started_s: float | None = None
-        self.damaged: dict[BlockId, None] = {}
-        """Blocks that could not be decoded, in the order in which they were met."""
-        self.orders_blocks = sink.capabilities.orders_blocks
+        self.damaged: set[BlockId] = set()
+        """Blocks that could not be decoded."""
         self._found: dict[BlockFilter, FoundBlocks] = {}
         """Whole listings, by what was asked for: asked again, they are the same."""
         self.is_first = not is_last
         """False: an attempt before this one found that what it had listed is gone."""
 
+    @property
+    def orders_blocks(self) -> bool:
+        """Whether a limited `find` returns the blocks with the latest `last_ms`."""
+        return self._sink.capabilities.orders_blocks
+
     def is_over(self) -> bool:
         """Whether to answer with what there is. Raises BeginAnew when the read has become too old and may begin once more."""
-        if self._is_old() and not self._is_last:
-            raise BeginAnew
+        self._check_age()
         return self._deadline_passed() or self._is_old()
 
     def find(self, only: BlockFilter, limit: int | None = None) -> FoundBlocks:
@@ -104,9 +100,9 @@ class Snapshot:
                 return
             yield self._unpack(part, columns, literals)
 
-    def template_id_after(self, template: str) -> str | None:
-        """Return the first stored template's id above this one."""
-        return next((found for found, _ in self._sink.templates.all_above(template, 1)), None)
+    def template_id_after(self, start: str) -> TemplateId | None:
+        """Return the first id of a stored template above `start`, which may be part of one."""
+        return next((found for found, _ in self._sink.templates.all_above(start, 1)), None)
 
     def _batches(self, ids: Collection[BlockId], columns: Sequence[ColumnName]) -> Iterator[list[BlockId]]:
         size = MOST_TEXTS if "texts" in columns else MOST_PLACES
@@ -141,7 +137,7 @@ class Snapshot:
                     continue
                 decoded = _decoded(stored[one], columns, texts)
             except BlockDamaged:
-                self.damaged[one] = None
+                self.damaged.add(one)
                 continue
             into[one] = decoded
             for name, column in zip(columns, decoded, strict=True):
@@ -151,7 +147,7 @@ class Snapshot:
         self._check_age()
 
     def _check_age(self) -> None:
-        if self._is_old() and not self._is_last:
+        if self._is_old() and self.is_first:
             raise BeginAnew
 
     def _is_old(self) -> bool:
@@ -176,9 +172,9 @@ def _decoded(stored: BlockColumns, columns: Sequence[ColumnName], texts: Unpacke
     places = decode_places(stored.places)
     decoded: list[Lines | Column] = [places]
     if texts is not None:
-        decoded.append(_checked(texts.cut(), places.size))
+        decoded.append(of_size(texts.cut(), places.size))
     if "fields" in columns:
-        decoded.append(_checked(decode_fields(stored.fields, places.size), places.size))
+        decoded.append(decode_fields(stored.fields, places.size))
     return decoded
 
 
@@ -186,9 +182,3 @@ def _lines(columns: Sequence[ColumnName], decoded: Sequence[Lines | Column]) -> 
     by_name = dict(zip(columns, decoded, strict=True))
     lines: Lines = by_name["places"]
     return lines._replace(text=by_name.get("texts", lines.text), fields=by_name.get("fields", lines.fields))
-
-
-def _checked(column: Column, size: int) -> Column:
-    if len(column) != size:
-        raise BlockDamaged(f"{len(column)} values for {size} lines")
-    return column

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sinks.block import BlockId, BlockPlace, Lines
-from sinks.heads import Heads
+from sinks.heads import NO_HEADS, Heads
 from sinks.lines import last_offset_of
 from sinks.reading.versions import RecordCopies, holding
 
@@ -39,6 +39,11 @@ def outer_blocks(ids: Sequence[BlockId]) -> NDArray[np.int64]:
     ends = (run * (last.max() + 1) + last)[order]
     is_outer = np.append(True, ends[1:] > np.maximum.accumulate(ends)[:-1])
     return np.sort(order[is_outer])
+
+
+def outer_heads(heads: Heads) -> Heads:
+    """Return blocks without those that are inside another one."""
+    return heads.select(outer_blocks(heads.ids))
 
 
 def sharing_blocks(heads: Heads, of: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
@@ -85,23 +90,10 @@ def unite(parts: Sequence[UnionPart]) -> list[NDArray[np.bool_]]:
 
 
 def _sharing_parts(parts: Sequence[UnionPart], mixed: list[int]) -> list[int]:
-    numbers = np.empty(0, np.int64)
-    empty: list[tuple[str, ...]] = []
-    heads = Heads(
+    heads = NO_HEADS._replace(
         ids=[parts[number].id for number in mixed],
         first_offset=np.array([parts[number].lines.offset.min() for number in mixed], np.int64),
         last_offset=np.array([last_offset_of(parts[number].lines) for number in mixed], np.int64),
-        first_ms=numbers,
-        last_ms=numbers,
-        lines=numbers,
-        written_ms=numbers,
-        services=empty,
-        levels=empty,
-        start=numbers,
-        templates=numbers,
-        pieces=numbers,
-        template_first_ms=numbers,
-        template_last_ms=numbers,
     )
     return [number for number, shares in zip(mixed, sharing_blocks(heads), strict=True) if shares]
 

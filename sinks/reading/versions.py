@@ -19,7 +19,7 @@ a record does not have any more would stay (design: union).
 """
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ class RecordCopies(NamedTuple):
     """A number for each block."""
 
 
-class _Entries(NamedTuple):
+class _BestEntries(NamedTuple):
     """The best copy of each entry of each version, by version and sub."""
 
     shape: NDArray[np.int64]
@@ -65,15 +65,15 @@ class _Entries(NamedTuple):
     is_whole: NDArray[np.bool_]
 
 
-class _Spans(NamedTuple):
+class _OffsetSpans(NamedTuple):
     """The offsets of versions or entries: `start` to before `end` in a partition."""
 
     place: NDArray[np.int64]
     start: NDArray[np.int64]
     end: NDArray[np.int64]
 
-    def take(self, rows: NDArray[Any]) -> "_Spans":
-        return _Spans(self.place[rows], self.start[rows], self.end[rows])
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> "_OffsetSpans":
+        return _OffsetSpans(self.place[rows], self.start[rows], self.end[rows])
 
 
 def holding(copies: RecordCopies) -> NDArray[np.bool_]:
@@ -89,9 +89,9 @@ def holding(copies: RecordCopies) -> NDArray[np.bool_]:
     latest = np.maximum.reduceat(run, starts)
     is_whole = np.add.reduceat(is_piece.astype(np.int64), starts) >= chunks[starts]
     best = _last_of_each(np.cumsum(is_entry, dtype=np.int64)[starts], is_whole, chunks[starts] > 0, latest, chunks[starts], cut[starts])
-    of = _Entries(best, (np.cumsum(is_version) - 1)[starts[best]], sub[starts[best]], latest[best], is_whole[best])
+    of = _BestEntries(best, (np.cumsum(is_version) - 1)[starts[best]], sub[starts[best]], latest[best], is_whole[best])
     rank, is_used = _complete(of, entries[begins])
-    spans = _Spans(place[begins], offset[begins], offset[begins].astype(np.int64) + records[begins])
+    spans = _OffsetSpans(place[begins], offset[begins], offset[begins].astype(np.int64) + records[begins])
     passed = _passed(spans, block[begins])
     is_hollow = np.maximum.reduceat(chunks, begins) == 0
     rank[_are_replaced(spans, passed, leader[begins], last_leader[begins])] = _NEVER
@@ -111,7 +111,7 @@ def holding(copies: RecordCopies) -> NDArray[np.bool_]:
     return holds
 
 
-def _complete(of: _Entries, entries: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _complete(of: _BestEntries, entries: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return of each version the run that completed it, `_TORN` if none did; and which entries whole versions are made of.
 
     `entries` is of each version how many it needs; 0: its block does not say, then those up to the last that is there.
@@ -136,11 +136,13 @@ def _complete(of: _Entries, entries: NDArray[np.int32]) -> tuple[NDArray[np.int6
     return rank, is_used
 
 
-def _are_replaced(spans: _Spans, passed: _Spans, leader: NDArray[np.int32], last_leader: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _are_replaced(
+    spans: _OffsetSpans, passed: _OffsetSpans, leader: NDArray[np.int32], last_leader: NDArray[np.int32]
+) -> NDArray[np.bool_]:
     """Return which versions have an offset at which a record of a later leader is known (third rule)."""
     replaced = np.zeros(len(leader), np.bool_)
     starts = np.append(spans.start, spans.end - 1)
-    known = _Spans(np.append(spans.place, spans.place), starts, np.append(spans.end, passed.end))
+    known = _OffsetSpans(np.append(spans.place, spans.place), starts, np.append(spans.end, passed.end))
     leaders = np.append(leader, last_leader)
     for epoch in np.unique(leaders)[1:].tolist():
         earlier = np.flatnonzero((last_leader < epoch) & (last_leader != NO_LEADER_EPOCH))
@@ -148,17 +150,17 @@ def _are_replaced(spans: _Spans, passed: _Spans, leader: NDArray[np.int32], last
     return replaced
 
 
-def _passed(spans: _Spans, block: NDArray[np.int64]) -> _Spans:
+def _passed(spans: _OffsetSpans, block: NDArray[np.int64]) -> _OffsetSpans:
     """Return of each version the offsets up to the next one of its block: its run has read them, and has nothing in between."""
     order = np.lexsort((spans.start, block))
     following = np.append(spans.start[order][1:], 0)
     is_last = np.append(_changes(block[order])[1:], True)
     end = spans.end.copy()
     end[order] = np.where(is_last, spans.end[order], np.maximum(following, spans.end[order]))
-    return _Spans(spans.place, spans.start, end)
+    return _OffsetSpans(spans.place, spans.start, end)
 
 
-def _chosen(spans: _Spans, rank: NDArray[np.int64], is_hollow: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _chosen(spans: _OffsetSpans, rank: NDArray[np.int64], is_hollow: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which versions hold, of those with a rank (fourth rule)."""
     holds = np.zeros(len(rank), np.bool_)
     rows = np.flatnonzero(rank >= 0)
@@ -174,7 +176,7 @@ def _chosen(spans: _Spans, rank: NDArray[np.int64], is_hollow: NDArray[np.bool_]
     return holds
 
 
-def _best_cover(spans: _Spans, rank: NDArray[np.int64]) -> list[int]:
+def _best_cover(spans: _OffsetSpans, rank: NDArray[np.int64]) -> list[int]:
     """Return which of n versions of one partition hold, some of which overlap: none of these does, and together they leave nothing out.
 
     Of two sets the one is better that has an earlier offset which the other lacks; of equal ones, the one whose first version that differs
@@ -208,14 +210,14 @@ def _best_cover(spans: _Spans, rank: NDArray[np.int64]) -> list[int]:
     return chosen
 
 
-def _apart(spans: _Spans) -> _Spans:
+def _apart(spans: _OffsetSpans) -> _OffsetSpans:
     """Return the same offsets as spans that share none, by partition and start."""
     spans = spans.take(np.lexsort((spans.start, spans.place)))
     begins, reach = _stretches(spans)
-    return _Spans(spans.place[begins], spans.start[begins], reach[np.append(begins[1:], len(reach))[: len(begins)] - 1])
+    return _OffsetSpans(spans.place[begins], spans.start[begins], reach[np.append(begins[1:], len(reach))[: len(begins)] - 1])
 
 
-def _stretches(spans: _Spans) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _stretches(spans: _OffsetSpans) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return where stretches of spans begin that share no offset with those before, and how far the spans up to each one reach.
 
     The spans are in the order of their partition and start.
@@ -227,7 +229,7 @@ def _stretches(spans: _Spans) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return np.flatnonzero(is_begin), reach
 
 
-def _overlap(spans: _Spans, others: _Spans) -> NDArray[np.bool_]:
+def _overlap(spans: _OffsetSpans, others: _OffsetSpans) -> NDArray[np.bool_]:
     """Return which spans share an offset with one of `others`, which share none with each other."""
     found = np.zeros(len(spans.place), np.bool_)
     for place in np.unique(others.place).tolist():
@@ -238,14 +240,14 @@ def _overlap(spans: _Spans, others: _Spans) -> NDArray[np.bool_]:
     return found
 
 
-def _last_of_each(group: NDArray[np.int64], *ranks: NDArray[Any]) -> NDArray[np.int64]:
+def _last_of_each(group: NDArray[np.int64], *ranks: NDArray[np.generic]) -> NDArray[np.int64]:
     """Return for each group, ascending, the row that the ranks, the most important first, put last."""
     ranked = np.lexsort((*ranks[::-1], group))
     last: NDArray[np.int64] = ranked[np.append(_changes(group[ranked])[1:], np.ones(min(len(ranked), 1), np.bool_))]
     return last
 
 
-def _numbered(*columns: NDArray[Any]) -> NDArray[np.int64]:
+def _numbered(*columns: NDArray[np.generic]) -> NDArray[np.int64]:
     """Return a number for each row, equal where all columns are."""
     order = np.lexsort(columns[::-1])
     number = np.empty(len(order), np.int64)
@@ -253,7 +255,7 @@ def _numbered(*columns: NDArray[Any]) -> NDArray[np.int64]:
     return number
 
 
-def _changes(*columns: NDArray[Any]) -> NDArray[np.bool_]:
+def _changes(*columns: NDArray[np.generic]) -> NDArray[np.bool_]:
     """Return where a row differs from the one before it; the first one does."""
     changed = np.zeros(len(columns[0]), np.bool_)
     changed[:1] = True

@@ -9,6 +9,7 @@ from sinks.arrow import as_texts
 from sinks.block import Column
 from sinks.line import Line
 from sinks.reading.arrivals import Watch
+from sinks.reading.between import RecordRange
 from sinks.reading.counting import CountQuery
 from sinks.reading.group_names import GroupBy
 from sinks.reading.line_filter import LineFilter
@@ -41,7 +42,7 @@ def test_a_random_history_is_read_as_brute_force_reads_it(sink: Sink, seed: int)
     reader = BlockReader(sink, page_blocks=4)
     templates = sorted({one.template for one in lines})
 
-    between = reader.lines_between("logs", 0, 2, 11, strong=True)
+    between = reader.lines_between(RecordRange("logs", 0, 2, 11), strong=True)
     assert between.lines == [one for one in oracle.in_order(lines) if one[:3] == ("logs", "e1", 0) and 2 <= one.offset < 11]
 
     window = LineFilter(since_ms=1_500, until_ms=6_000, services=("s0", "s2"))
@@ -68,15 +69,15 @@ def test_a_word_and_a_field_are_found_in_whatever_block_they_are(sink: Sink) -> 
     lines = [line(offset, text=f"request req-{1_000 + offset} ok", fields=f'{{"trace":"t{offset % 7}"}}') for offset in range(60)]
     sink.write_blocks([block(lines[at : at + 10], run(1), at // 10) for at in range(0, 60, 10)])
     reader = BlockReader(sink)
-    found = reader.lines_with(word_keys("req-1034"), matches("req-1034"), 5, ALL)
+    found = reader.lines_with(Selection(ALL, is_match=matches("req-1034"), keys=word_keys("req-1034")), 5)
     assert found.lines == [lines[34]]
     assert found.complete
-    assert reader.lines_with(word_keys("req-999"), matches("req-999"), 5, ALL).lines == []
+    assert reader.lines_with(Selection(ALL, is_match=matches("req-999"), keys=word_keys("req-999")), 5).lines == []
     traced = LineFilter(fields=(("trace", "t3"),))
     expected = [one for one in lines if one.offset % 7 == 3]
     assert reader.newest_lines([lines[0].template], 3, traced).lines == {lines[0].template: expected[::-1][:3]}
-    assert reader.lines_with([field_word("trace", "t3")], matches("ok"), 100, ALL).lines == lines[::-1]
-    assert reader.lines_with((), matches("ok"), 100, traced).lines == expected[::-1]
+    assert reader.lines_with(Selection(ALL, is_match=matches("ok"), keys=(field_word("trace", "t3"),)), 100).lines == lines[::-1]
+    assert reader.lines_with(Selection(traced, is_match=matches("ok")), 100).lines == expected[::-1]
     assert reader.count(CountQuery(traced)).rows[0].lines == len(expected)
 
 
@@ -88,7 +89,7 @@ def test_blocks_that_were_merged_are_read_once(sink: Sink) -> None:
     sink.write_blocks([block(lines, run(1), 0, 3)])
     sink.delete_blocks([small[0].id, small[2].id])
     reader = BlockReader(sink)
-    assert reader.lines_between("logs", 0, 0, 100, strong=True).lines == lines
+    assert reader.lines_between(RecordRange("logs", 0, 0, 100), strong=True).lines == lines
     assert reader.count(CountQuery()).rows[0].lines == 40
     assert reader.newest_lines([lines[0].template], 100, ALL).lines == {lines[0].template: lines[::-1]}
 

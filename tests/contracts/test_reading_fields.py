@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from sinks.block import Column
 from sinks.line import Line
+from sinks.reading.between import RecordRange
 from sinks.reading.counting import CountQuery
 from sinks.reading.line_filter import LineFilter
 from sinks.reading.reader import BlockReader
+from sinks.reading.selecting import Selection
 from sinks.sink import Sink
 from sinks.words import word_keys
 from tests.world import block, line, run
@@ -137,7 +139,7 @@ def test_counts_by_a_field_and_something_else_have_both_in_their_keys(reader: Bl
 
 
 def test_a_line_without_its_text_keeps_everything_else(reader: BlockReader) -> None:
-    found = reader.lines_between("logs", 0, 0, 100, strong=True)
+    found = reader.lines_between(RecordRange("logs", 0, 0, 100), strong=True)
     assert found.lines == LINES
     assert newest(reader, LineFilter()) == LINES
     assert {one.offset for one in found.lines if one.text is None} == set(range(5, 60, 6))
@@ -149,7 +151,7 @@ def test_no_word_is_in_a_line_without_its_text(reader: BlockReader) -> None:
         return np.array([text.endswith("ok") for text in texts.to_pylist()], np.bool_)
 
     with_texts = [one for one in LINES if one.text is not None]
-    assert reader.lines_with((), has_ok, 100, LineFilter()).lines == with_texts[::-1]
-    templates = {one.template for one in LINES}
-    assert reader.lines_with((), has_ok, 100, LineFilter(), templates=templates).lines == with_texts[::-1]
-    assert reader.lines_with(word_keys("req-1005"), has_ok, 100, LineFilter()).lines == []
+    assert reader.lines_with(Selection(LineFilter(), is_match=has_ok), 100).lines == with_texts[::-1]
+    templates = frozenset(one.template for one in LINES)
+    assert reader.lines_with(Selection(LineFilter(), templates=templates, is_match=has_ok), 100).lines == with_texts[::-1]
+    assert reader.lines_with(Selection(LineFilter(), is_match=has_ok, keys=word_keys("req-1005")), 100).lines == []

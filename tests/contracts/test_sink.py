@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sinks.row import TEMPLATE_TEXT_BYTES, template_id
+from sinks.row import TEMPLATE_TEXT_BYTES, TemplateId
 from sinks.sink import BlockFilter, Sink, SinkBusy, SinkCounts, SinkRejected
+from tests.template_ids import id_of
 from tests.world import DIM, TEMPLATE, block, line, nearest, template, unit
 
 ODD_TEXTS = {
@@ -34,7 +35,7 @@ def test_a_new_sink_is_empty(sink: Sink) -> None:
 def test_stored_templates_are_counted_and_come_back_as_they_were(sink: Sink) -> None:
     sink.templates.upsert([template("a", unit(1.0)), template("b", unit(0.0, 1.0))])
     assert sink.counts() == SinkCounts(blocks=0, templates=2)
-    ids = [template_id(text) for text in ("a", "b", "c")]
+    ids = [id_of(text) for text in ("a", "b", "c")]
     assert sink.templates.texts(ids) == {ids[0]: "a", ids[1]: "b"}
     assert sink.templates.stored(ids) == {*ids[:2]}
     vectors = sink.templates.vectors(ids)
@@ -45,7 +46,7 @@ def test_the_same_template_again_changes_nothing_and_the_last_wins(sink: Sink) -
     for vectors in ([unit(1.0)], [unit(0.0, 0.0, 1.0), unit(0.0, 1.0)]):
         sink.templates.upsert([template("a", vector) for vector in vectors])
     assert sink.counts() == SinkCounts(blocks=0, templates=1)
-    assert np.array_equal(sink.templates.vectors([template_id("a")])[template_id("a")], unit(0.0, 1.0))
+    assert np.array_equal(sink.templates.vectors([id_of("a")])[id_of("a")], unit(0.0, 1.0))
 
 
 def test_storing_nothing_is_no_error(sink: Sink) -> None:
@@ -59,8 +60,8 @@ def test_storing_nothing_is_no_error(sink: Sink) -> None:
 def test_odd_texts_come_back_exactly(sink: Sink, text: str) -> None:
     sink.templates.upsert([template(text)])
     assert [hit.text for hit in nearest(sink, unit(1.0), 1)] == [text]
-    assert sink.templates.all_above("", 2) == [(template_id(text), text)]
-    assert sink.templates.texts([template_id(text)]) == {template_id(text): text}
+    assert sink.templates.all_above("", 2) == [(id_of(text), text)]
+    assert sink.templates.texts([id_of(text)]) == {id_of(text): text}
 
 
 def test_a_template_that_no_column_takes_is_rejected_and_its_call_stores_nothing(sink: Sink) -> None:
@@ -95,13 +96,13 @@ def test_of_many_templates_those_that_are_stored_come_and_all_of_them_in_pages(s
     assert [len(page) for page in pages] == [500, 500, 250, 0]
     assert [one for page in pages for one in page] == [(one, stored[one].text) for one in sorted(stored)]
     assert sink.templates.vectors([]) == {}
-    assert sink.templates.texts(["\ud800"]) == {}
+    assert sink.templates.texts([TemplateId("\ud800")]) == {}
 
 
 def test_nearest_templates_come_by_cosine_nearest_first(sink: Sink) -> None:
     sink.templates.upsert([template("far", unit(0.0, 1.0)), template("near", unit(1.0, 0.1)), template("against", unit(-1.0))])
     hits = nearest(sink, unit(1.0), 3)
-    assert [(hit.template, hit.text) for hit in hits] == [(template_id(text), text) for text in ("near", "far", "against")]
+    assert [(hit.template, hit.text) for hit in hits] == [(id_of(text), text) for text in ("near", "far", "against")]
     assert [hit.score for hit in hits] == pytest.approx([float(unit(1.0, 0.1)[0]), 0.0, -1.0], abs=1e-5)
     assert [hit.text for hit in nearest(sink, unit(1.0), 1)] == ["near"]
     assert nearest(sink, unit(1.0), 0) == []

@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sinks.block import ANY_WORD, Block, BlockId, BlockPlace, Head
+from sinks.row import TemplateKey
 from sinks.sink import BlockFilter, OffsetSpan, RunSpan, Sink
 from tests.contracts.sinks import EACH_SINK, SINKS
 from tests.fakes.sink import passes
@@ -17,7 +18,7 @@ from tests.fakes.sink import passes
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 RUNS = ("0" * 20, "7" * 20, "f" * 20)
 NAMES = ("", "sshd", 'a"b', "a\\b", "\\", '"', "\x00", "a\nb\r\t", "'", "é\U0001f701", "{x} $[y] %s", '" or 1 == 1 or topic == "', "*")
-KEYS = (LEAST + 1, -7, -1, 0, 1, 2, 3, 4, MOST)
+KEYS = tuple(map(TemplateKey, (LEAST + 1, -7, -1, 0, 1, 2, 3, 4, MOST)))
 WORDS = (ANY_WORD, 1, 2, 3, 4, (1 << 28) - 1)
 NUMBERS = (LEAST, -1, 0, 3, 5, 8, MOST)
 
@@ -136,6 +137,6 @@ def test_each_block_is_found_by_each_thing_that_it_holds(filled: Filled) -> None
         only = BlockFilter((place.topic,), place.epoch, place.partition, words=tuple(word for word in one.words.tolist() if word))
         assert one.id in filled.sink.find_blocks(only).heads.ids
         for key in one.head.templates.tolist():
-            assert one.id in filled.sink.find_blocks(only._replace(templates=(99, key))).heads.ids
+            assert one.id in filled.sink.find_blocks(only._replace(templates=(TemplateKey(99), key))).heads.ids
         for name in one.head.services:
             assert one.id in filled.sink.find_blocks(only._replace(services=("nobody", name))).heads.ids

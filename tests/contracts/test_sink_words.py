@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from sinks.row import template_id
 from sinks.sink import Sink, SinkBusy, TemplateHit
 from tests.contracts.sinks import EACH_SINK_WITH_WORDS, SINKS_WITH_WORDS
+from tests.template_ids import id_of
 from tests.world import template
 
 
@@ -24,7 +24,7 @@ def wordy(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sink]:
 def found(hits: list[TemplateHit]) -> list[str]:
     assert all(hit.score > 0 for hit in hits)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-    assert all(hit.template == template_id(hit.text) for hit in hits)
+    assert all(hit.template == id_of(hit.text) for hit in hits)
     return [hit.text for hit in hits]
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sinks.block import ANY_WORD, Block, BlockColumns, BlockId
 from sinks.heads import head_row, join_heads
-from sinks.row import TEMPLATE_TEXT_BYTES, TemplateRow
+from sinks.row import TEMPLATE_TEXT_BYTES, TemplateId, TemplateRow, TemplateText, Vector
 from sinks.sink import (
     BlockFilter,
     Capabilities,
@@ -211,7 +211,7 @@ class FakeSink:
                 raise SinkBusy("the fake sink did the work and lost the answer")
 
 
-class FakeTemplates(dict[str, TemplateRow]):
+class FakeTemplates(dict[TemplateId, TemplateRow]):
     """The stored rows by their ids, and the sink's view of them.
 
     Thread: any; calls take the sink's lock.
@@ -237,17 +237,17 @@ class FakeTemplates(dict[str, TemplateRow]):
             self.update((row.template, row._replace(vector=np.array(row.vector, np.float32))) for row in rows)
         self._sink.acknowledge()
 
-    def vectors(self, templates: Collection[str]) -> dict[str, NDArray[np.float32]]:
+    def vectors(self, templates: Collection[TemplateId]) -> dict[TemplateId, Vector]:
         self._sink.begin("templates.vectors")
         with self._sink.lock:
             return {one: self[one].vector.copy() for one in set(templates) & self.keys()}
 
-    def texts(self, templates: Collection[str]) -> dict[str, str]:
+    def texts(self, templates: Collection[TemplateId]) -> dict[TemplateId, TemplateText]:
         self._sink.begin("templates.texts")
         with self._sink.lock:
             return {one: self[one].text for one in set(templates) & self.keys()}
 
-    def stored(self, templates: Collection[str]) -> set[str]:
+    def stored(self, templates: Collection[TemplateId]) -> set[TemplateId]:
         self._sink.begin("templates.stored")
         with self._sink.lock:
             return set(templates) & self.keys()
@@ -280,7 +280,7 @@ class FakeTemplates(dict[str, TemplateRow]):
         hits = [TemplateHit(row.template, score, row.text) for score, row in zip(scores, rows, strict=True) if score > 0]
         return sorted(hits, key=lambda hit: (-hit.score, hit.template))[: max(limit, 0)]
 
-    def all_above(self, last: str, limit: int) -> list[tuple[str, str]]:
+    def all_above(self, last: str, limit: int) -> list[tuple[TemplateId, TemplateText]]:
         self._sink.begin("templates.all_above")
         with self._sink.lock:
             return [(one, self[one].text) for one in sorted(self) if one > last][:limit]

@@ -8,6 +8,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from sinks.line import Line
 from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink
+from sinks.reading.between import RecordRange
 from sinks.reading.reader import BlockReader
 from tests.faults.mixed_records import Wanted
 from tests.faults.scene import COLLECTION, Scene, wait_until_committed
@@ -67,7 +68,7 @@ def stored_entries(scene: Scene, topics: Sequence[str]) -> dict[Place, tuple[Wan
     )
     sink.open(create=False)
     try:
-        found = [BlockReader(sink).lines_between(topic, 0, 0, EVERYTHING, strong=True) for topic in topics]
+        found = [BlockReader(sink).lines_between(RecordRange(topic, 0, 0, EVERYTHING), strong=True) for topic in topics]
     finally:
         sink.close()
     assert all(one.complete for one in found)

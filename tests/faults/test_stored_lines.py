@@ -8,15 +8,15 @@ import pytest
 from sinks.line import Line
 from sinks.milvus.base64_texts import base64_text
 from sinks.milvus.lite_texts import stored_text
-from sinks.row import template_id
 from tests.faults.stored_lines import Line as Read
 from tests.faults.stored_lines import StoredBlock, resolve, text_in_folder, unpack_block
+from tests.template_ids import id_of
 from tests.world import block, line, run
 
 
 def as_read(one: Line) -> Read:
     place = (one.topic, one.epoch, one.partition, one.offset, one.sub, one.chunk, one.chunks, one.cut, one.kafka_time)
-    return Read(one.id, template_id(one.template_text), one.template_text, one.text or "", one.time, one.service, one.level, *place)
+    return Read(one.id, id_of(one.template_text), one.template_text, one.text or "", one.time, one.service, one.level, *place)
 
 
 def unpacked(lines: list[Line], **about: Any) -> StoredBlock:  # noqa: ANN401 - as `block`

@@ -11,6 +11,7 @@ from typing import Self
 
 from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.milvus.milvus_sink import MilvusSink
+from sinks.reading.between import RecordRange
 from sinks.reading.counting import CountQuery
 from sinks.reading.line_filter import LineFilter
 from sinks.reading.reader import BlockReader
@@ -123,7 +124,7 @@ class ReaderWatch:
         committed = topics.committed()
         lines: list[Line] = []
         for partition, end in committed.items():
-            stored = reader.lines_between(topics.logs, partition, 0, end, strong=True)
+            stored = reader.lines_between(RecordRange(topics.logs, partition, 0, end), strong=True)
             assert stored.complete, "a block cannot be read"
             for one in stored.lines:
                 place = (one.topic, one.epoch, one.partition, one.offset, one.sub, one.chunk, one.chunks, one.cut, one.kafka_time)
@@ -146,6 +147,8 @@ class ReaderWatch:
 
     def _pieces(self, reader: BlockReader) -> Counter[str]:
         topics = self._scene.topics
-        found = [reader.lines_between(topics.logs, partition, 0, _NO_END, strong=True) for partition in range(topics.partitions)]
+        found = [
+            reader.lines_between(RecordRange(topics.logs, partition, 0, _NO_END), strong=True) for partition in range(topics.partitions)
+        ]
         assert all(one.complete for one in found), "a block cannot be read"
         return Counter(line.template for one in found for line in one.lines)

@@ -10,7 +10,7 @@ from typing import Any
 
 from consumers.text.families import family_of
 from sinks.line import Line
-from sinks.row import template_id
+from tests.template_ids import id_of
 from tests.worker.serving.serving import WAIT_S, Serving, is_cut_off, receive, reply_to
 from tests.world import index_of, line, open_sink, template, unit
 from worker.asking.question import Query
@@ -41,9 +41,9 @@ _DRAWN_FILTERS: Mapping[str, Sequence[object]] = {
     "not_level": (["INFO"], ["ERROR", "INFO", ""]),
     "not_topic": (["audit"], ["logs", "audit"]),
     "not_fields": ({"pod": "web-1"}, {"code": 503, "pod": ["web-2"]}, {"": False}),
-    "not_template": ([template_id(_TEXTS[0])], [template_id("unknown")]),
+    "not_template": ([id_of(_TEXTS[0])], [id_of("unknown")]),
     "not_family": ([family_of(_TEXTS[0])], [family_of(text) for text in _TEXTS], ["0" * 16]),
-    "template": ([template_id(_TEXTS[0])], [template_id(_TEXTS[1]), template_id("unknown")]),
+    "template": ([id_of(_TEXTS[0])], [id_of(_TEXTS[1]), id_of("unknown")]),
 }
 _DRAWN: Mapping[str, Sequence[object]] = {
     "text": (*_TEXTS, "000017-x3", *_HOSTILE),

@@ -137,7 +137,7 @@ def check_search(reader: BlockReader, lines: Sequence[Line], tokens: Sequence[To
     def is_match(texts: Column) -> NDArray[np.bool_]:
         return np.array([wanted in (text or "") for text in as_optional_texts(texts)], np.bool_)
 
-    found = reader.lines_with((), is_match, _MOST, _ALL, literals=(wanted,))
+    found = reader.lines_with(Selection(_ALL, is_match=is_match), _MOST, literals=(wanted,))
     assert found.complete
     expected = [line for line in lines if wanted in (line.text or "")]
     assert sorted(found.lines) == expected, f"a search for {wanted} finds {found.lines}, and should find {expected}"

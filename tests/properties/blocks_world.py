@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection
 from typing import Final
 
 from sinks.block import Block, BlockPlace
+from sinks.reading.between import RecordRange
 from sinks.reading.reader import BlockReader
 from sinks.sink import SinkBusy
 from tests.properties.blocks_look import (
@@ -244,7 +245,7 @@ class World:
         """Look at the whole index at Strong: what is owed is there once and whole and nothing else is, and all answers agree."""
         was_calm, self.sink.is_calm = self.sink.is_calm, True
         owed = self.owed()
-        found = self.reader.lines_between(LOGS.topic, LOGS.partition, 0, 1 << 40, strong=True)
+        found = self.reader.lines_between(RecordRange(LOGS.topic, LOGS.partition, 0, 1 << 40), strong=True)
         assert found.complete
         shown = shown_entries(found.lines)
         tokens = find_owed(shown, owed)
@@ -269,7 +270,7 @@ class World:
             return
         age = self.age
         try:
-            found = self.reader.lines_between(LOGS.topic, LOGS.partition, 0, 1 << 40)
+            found = self.reader.lines_between(RecordRange(LOGS.topic, LOGS.partition, 0, 1 << 40))
         except SinkBusy:
             return
         if found.complete and age == self.age:

@@ -14,7 +14,7 @@ from sinks.build import HOUR_MS, NO_ID, BlockBounds, Builder, LineGroup, build
 from sinks.codec import decode_lines, encode_head
 from sinks.line import Line
 from sinks.lines import all_lines, lines_of, take_lines
-from sinks.row import template_key
+from sinks.row import TemplateText, template_key
 from sinks.words import block_words, field_word
 from tests.sinks.any_lines import TIME_MS, any_lines
 
@@ -101,7 +101,7 @@ class BuilderMachine(RuleBasedStateMachine):
         lines: list[Line] = []
         for year in years:
             time = TIME_MS + year * 365 * 24 * HOUR_MS + step_ms * len(lines)
-            lines.append(Line("logs", "", 3, self.next_tag, 0, 0, 1, "x" * size, "t", time, time))
+            lines.append(Line("logs", "", 3, self.next_tag, 0, 0, 1, "x" * size, TemplateText("t"), time, time))
             self.waiting[self.next_tag] = (lines[-1], self.now_s)
             self.next_tag += 1
         self.builder.add(lines_of(lines), np.array([line.offset for line in lines]), self.now_s)

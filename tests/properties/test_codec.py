@@ -23,6 +23,7 @@ from sinks.codec import (
 )
 from sinks.line import Line
 from sinks.lines import all_lines, lines_of
+from sinks.row import TemplateText
 from tests.sinks.any_lines import any_lines
 
 PLACE = BlockPlace("logs", "0a0b0c0d", 3)
@@ -79,7 +80,12 @@ def test_a_head_comes_back_as_it_was(head: Head) -> None:
 
 TWO = np.array([1, 2], np.int64)
 FRAMES = (
-    encode_places(lines_of([Line("logs", "", 0, 7, 0, 0, 1, "x", "t", 5, 5), Line("logs", "", 0, 9, 0, 0, 1, "y", "u", 6, 5)]), masks="m1"),
+    encode_places(
+        lines_of(
+            [Line("logs", "", 0, 7, 0, 0, 1, "x", TemplateText("t"), 5, 5), Line("logs", "", 0, 9, 0, 0, 1, "y", TemplateText("u"), 6, 5)]
+        ),
+        masks="m1",
+    ),
     encode_texts(join_texts(string_column(["one", "two\nthree"]))),
 )
 HEAD = b64decode(encode_head(Head(TWO, TWO, TWO, TWO, ("a",), ("",), 5)))

@@ -147,7 +147,7 @@ class Model(RuleBasedStateMachine):
                     assert number % 10 == POISON
                 else:
                     assert outcome[0] == number
-                kept = self.cache.get_many([f"{number}"])
+                kept = self.cache.get_many([CacheKey(f"{number}")])
                 assert bool(kept) == (number % 2 == 1 and not isinstance(outcome, EmbeddingLate | EmbeddingFailed))
 
         return done

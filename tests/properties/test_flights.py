@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from consumers.record import Partition
-from sinks.row import template_id
+from sinks.row import TemplateText
 from tests.consumers.records import rejection
+from tests.template_ids import id_of
 from tests.worker.indexing.line_batches import LineBatches, numbers_of
 from worker.indexing.flights import Completed, Flights
 from worker.indexing.line_batch import LineBatch, NewTemplate
@@ -82,7 +83,7 @@ class FlightsMachine(RuleBasedStateMachine):
             batch is one for batch in joined.known for one in made if batch.size == one.size and numbers_of(batch) == numbers_of(one)
         )
         assert [(one.template, one.text, one.topic) for one in joined.mine] == [
-            (template_id(template), template, topic) for template, topic in zip(mine, topics, strict=True)
+            (id_of(template), template, topic) for template, topic in zip(mine, topics, strict=True)
         ]
         assert sorted((numbers_of(batch), why.reason) for batch, why in joined.rejected) == sorted(
             (numbers, self.rejected[template]) for (_, template), numbers in refused.items()
@@ -92,12 +93,12 @@ class FlightsMachine(RuleBasedStateMachine):
     @rule(asked=st.lists(templates, unique=True))
     def ask_which_are_new(self, asked: list[str]) -> None:
         new = [template not in (*self.known, *self.waiting, *self.rejected) for template in asked]
-        assert self.flights.are_new(asked).tolist() == new
+        assert self.flights.are_new([TemplateText(template) for template in asked]).tolist() == new
 
     @rule(most=st.integers(1, 5))
     def look_up_some(self, most: int) -> None:
         some = self.flights.sample_known(most)
-        assert set(some) <= set(map(template_id, self.known))
+        assert set(some) <= set(map(id_of, self.known))
         assert bool(some) == bool(self.known)
 
     @rule()
@@ -110,7 +111,7 @@ class FlightsMachine(RuleBasedStateMachine):
     def land(self, choice: st.DataObject, *, embedded: bool) -> None:
         landing = choice.draw(st.lists(st.sampled_from(sorted(self.waiting)), min_size=1, unique=True))
         source = "engine" if embedded else "redis"
-        freed = self.flights.land([Completed(template_id(template), tokens_of(template), source) for template in landing])  # type: ignore[arg-type]
+        freed = self.flights.land([Completed(id_of(template), tokens_of(template), source) for template in landing])  # type: ignore[arg-type]
         self.check_freed(freed, [number for template in landing for number in self.waiting[template]])
         for template in landing:
             first, *others = self.waiting.pop(template)
@@ -124,7 +125,7 @@ class FlightsMachine(RuleBasedStateMachine):
     @rule(choice=st.data())
     def fail(self, choice: st.DataObject) -> None:
         template = choice.draw(st.sampled_from(sorted(self.waiting)))
-        freed = self.flights.fail(template_id(template), rejection(f"no {template}"))
+        freed = self.flights.fail(id_of(template), rejection(f"no {template}"))
         expected = self.waiting.pop(template)
         self.check_freed(freed, expected)
         for number in expected:
@@ -162,7 +163,7 @@ class FlightsMachine(RuleBasedStateMachine):
         }
 
     def teardown(self) -> None:
-        freed = self.flights.land([Completed(template_id(template), 1, "engine") for template in sorted(self.waiting)])
+        freed = self.flights.land([Completed(id_of(template), 1, "engine") for template in sorted(self.waiting)])
         self.check_freed(freed, [one for waiting in self.waiting.values() for one in waiting])
         self.waiting = {}
         self.no_line_is_lost_and_none_is_handed_out_twice()

@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 from sinks.arrow import as_texts
 from sinks.block import Column
 from sinks.line import Line
+from sinks.reading.between import RecordRange
 from sinks.reading.counting import CountQuery
 from sinks.reading.group_names import GroupBy
 from sinks.reading.line_filter import LineFilter
 from sinks.reading.reader import BlockReader
+from sinks.reading.selecting import Selection
+from sinks.row import TemplateId
 from tests.sinks.reading import oracle
 from tests.sinks.reading.histories import History, Settings, history
 from tests.world import open_sink
@@ -41,7 +44,7 @@ def reader_of(random: Random, stored: History) -> BlockReader:
     return BlockReader(sink, cache_bytes=random.choice([0, 20_000, 10_000_000]), clock=lambda: 0.0, page_blocks=random.choice([1, 4, 128]))
 
 
-def line_filter(random: Random, templates: Sequence[str] = ()) -> LineFilter:
+def line_filter(random: Random, templates: Sequence[TemplateId] = ()) -> LineFilter:
     """Return any filter; `templates` are those of which it may exclude some."""
     return LineFilter(
         since_ms=random.choice([None, random.randint(0, 14_000)]),
@@ -69,13 +72,13 @@ def test_a_range_of_offsets_is_the_union(random: Random) -> None:
     expected = [
         line for line in oracle.in_order(oracle.union(stored.stored)) if line[:3] == ("logs", "e1", 0) and first <= line.offset < end
     ]
-    found = reader.lines_between("logs", 0, first, end)
+    found = reader.lines_between(RecordRange("logs", 0, first, end))
     assert found.lines == expected
     assert found.complete
     every = [line for one in oracle.outermost(stored.stored) for line in one.lines if line[:3] == ("logs", "e1", 0)]
     assert found.copies == sum(first <= line.offset < end for line in every) - len(expected)
     most = random.randint(0, 20)
-    some = reader.lines_between("logs", 0, first, end, most_lines=most)
+    some = reader.lines_between(RecordRange("logs", 0, first, end), most_lines=most)
     assert some.lines == expected[:most]
     assert some.complete == (len(expected) <= most)
 
@@ -101,7 +104,7 @@ def test_counts_of_some_templates_are_those_of_the_lines_one_by_one(random: Rand
     stored = history(random, ANYTHING._replace(chunk_templates=False))
     reader = reader_of(random, stored)
     lines = oracle.union(stored.stored)
-    templates = sorted({line.template for line in lines} | {"0" * 32})
+    templates = sorted({line.template for line in lines} | {TemplateId("0" * 32)})
     for _ in range(4):
         by = random.choice(BY)
         wanted = tuple(random.sample(templates, random.randint(0, len(templates))))
@@ -115,7 +118,7 @@ def test_the_newest_lines_of_templates_are_those_of_the_union(random: Random) ->
     stored = history(random, Settings(chunk_templates=False))
     reader = reader_of(random, stored)
     lines = oracle.union(stored.stored)
-    templates = sorted({line.template for line in lines} | {"0" * 32})
+    templates = sorted({line.template for line in lines} | {TemplateId("0" * 32)})
     for _ in range(3):
         only, limit = line_filter(random, templates), random.choice([1, 2, 5, 1_000])
         wanted = random.sample(templates, random.randint(1, len(templates)))
@@ -149,12 +152,12 @@ def test_lines_that_match_are_those_of_the_union(random: Random) -> None:
     for _ in range(3):
         ids = sorted({line.template for line in lines})
         only, limit, digit = line_filter(random, ids), random.choice([1, 3, 1_000]), str(random.randint(0, 9))
-        templates = random.choice([None, random.sample(ids, min(1, len(ids)))])
+        templates = random.choice([None, frozenset(random.sample(ids, min(1, len(ids))))])
 
         def has_digit(texts: Column, digit: str = digit) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
             return np.array([digit in text for text in as_texts(texts)], np.bool_)
 
-        found = reader.lines_with((), has_digit, limit, only, templates=templates)
+        found = reader.lines_with(Selection(only, templates=templates, is_match=has_digit), limit)
         expected = [
             line
             for line in oracle.newest_first(lines)

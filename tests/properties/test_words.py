@@ -53,7 +53,7 @@ def folded(text: str) -> str:
     return text.encode().lower().decode()
 
 
-def columns(lines: list[tuple[str, str]]) -> tuple[JoinedTexts, CodedColumn]:
+def columns(lines: list[tuple[str, str]]) -> tuple[JoinedTexts, CodedColumn[str]]:
     return join_texts(string_column([text for text, _ in lines])), coded([template for _, template in lines])
 
 

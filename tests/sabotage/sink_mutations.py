@@ -228,8 +228,8 @@ SINK_MUTATIONS: Changes = {
         "sinks/reading/test_versions.py::a_record_of_which_a_run_wrote_only_a_part_hides_no_whole_one",
     ),
     "sinks/reading/versions.py: an event hides only what begins where it begins": (
-        "    spans = _Spans(place[begins], offset[begins], offset[begins].astype(np.int64) + records[begins])\n",
-        "    spans = _Spans(place[begins], offset[begins], offset[begins].astype(np.int64) + 1)\n",
+        "    spans = _OffsetSpans(place[begins], offset[begins], offset[begins].astype(np.int64) + records[begins])\n",
+        "    spans = _OffsetSpans(place[begins], offset[begins], offset[begins].astype(np.int64) + 1)\n",
         "sinks/reading/test_versions.py::an_event_hides_whatever_earlier_runs_have_of_its_records",
     ),
     "sinks/reading/versions.py: a later run hides an event of which it has only a part": (
@@ -272,8 +272,8 @@ SINK_MUTATIONS: Changes = {
         "            every = listed.select(np.array(new, np.int64))\n",
         "sinks/reading/test_copies.py::a_search_does_not_find_a_line_as_it_was_before_it_was_read_again",
     ),
-    "sinks/reading/counting.py: a far line has a bucket of its own, years behind the last one": (
-        "time_ms = np.clip(time_ms, *self._query.bucketed_ms)",
+    "sinks/reading/count_keys.py: a far line has a bucket of its own, years behind the last one": (
+        "time_ms = np.clip(time_ms, *self._bucketed_ms)",
         "pass",
         "worker/querying/test_counts.py::a_stored_line_of_a_far_time_counts_in_the_nearest_bucket_and_makes_none_wider",
     ),

@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from sinks.line import Line
 from sinks.lines import cut_of
+from sinks.row import TemplateText
 
 TIME_MS = 1_700_000_000_000
 _IDENTIFIERS = (
@@ -42,7 +43,7 @@ def any_lines(draw: st.DrawFn, /, *, least: int = 1, most: int = 40) -> list[Lin
             chunk=chunk,
             chunks=(chunks := draw(st.integers(chunk + 1, 3))),
             text=draw(st.none() | TEXTS.filter(bool)),
-            template_text=draw(TEXTS),
+            template_text=TemplateText(draw(TEXTS)),
             time=draw(TIMES),
             kafka_time=draw(TIMES),
             service=draw(NAMES),

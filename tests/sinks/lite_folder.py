@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from sinks.block import BlockId
-from sinks.milvus.fields import CollectionLayout
+from sinks.milvus.fields import CollectionLayout, Row
 from sinks.milvus.lite import LocalMilvus
 from sinks.milvus.lite_blocks import LiteBlocks, columns_layout, heads_layout, words_layout
-from sinks.milvus.milvus_client import MilvusConnection
+from sinks.milvus.milvus_client import MilvusAddress, MilvusConnection
 from sinks.milvus.packing import ColumnValues
 from sinks.sink import BlockFilter
 
@@ -26,7 +26,7 @@ class Faulty(MilvusConnection):
     short_answers = 0
     writes_left = 1_000_000
 
-    def query(self, collection: str, expression: str, columns: Sequence[str], **options: Any) -> list[dict[str, Any]]:  # noqa: ANN401
+    def query(self, collection: str, expression: str, columns: Sequence[str], **options: Any) -> list[Row]:  # noqa: ANN401
         """Leave out a row of the next few answers."""
         rows = super().query(collection, expression, columns, **options)
         self.short_answers -= 1
@@ -51,7 +51,7 @@ class Opened:
     def client(self) -> Iterator[Faulty]:
         """Serve the folder for a while."""
         local = LocalMilvus(self.folder)
-        client = Faulty(local.address, token="", db="", timeout_s=30, write_timeout_s=60, consistency="Strong", pings=False)
+        client = Faulty(MilvusAddress(local.address, pings=False), timeout_s=30, write_timeout_s=60, consistency="Strong")
         try:
             yield client
         finally:

@@ -22,15 +22,15 @@ def server(version: str) -> Backend:
 @pytest.mark.parametrize(
     ("capable", "wishes", "choice"),
     [
-        (server("v2.3.5"), {}, ("vector", "AUTOINDEX")),
-        (LITE, {}, ("vector", "FLAT")),
-        (LITE, {"index": "HNSW"}, ("vector", "HNSW")),
-        (server("v2.6.0"), {"vector_type": "INT8"}, ("int8", "HNSW")),
-        (server("2.6.11-dev"), {"index": "IVF_RABITQ", "vector_type": "BFLOAT16"}, ("bfloat16", "IVF_RABITQ")),
-        (server("?"), {"index": "AISAQ", "vector_type": "FLOAT16"}, ("float16", "AISAQ")),
+        (server("v2.3.5"), {}, ("vector", "AUTOINDEX", True)),
+        (LITE, {}, ("vector", "FLAT", True)),
+        (LITE, {"index": "HNSW"}, ("vector", "HNSW", False)),
+        (server("v2.6.0"), {"vector_type": "INT8"}, ("int8", "HNSW", True)),
+        (server("2.6.11-dev"), {"index": "IVF_RABITQ", "vector_type": "BFLOAT16"}, ("bfloat16", "IVF_RABITQ", False)),
+        (server("?"), {"index": "AISAQ", "vector_type": "FLOAT16"}, ("float16", "AISAQ", False)),
     ],
 )
-def test_a_wish_that_can_be_fulfilled_is(capable: Backend, wishes: dict[str, Any], choice: tuple[str, str]) -> None:
+def test_a_wish_that_can_be_fulfilled_is(capable: Backend, wishes: dict[str, Any], choice: tuple[str, str, bool]) -> None:
     assert choose(with_settings(PLAIN, **wishes), capable) == choice
 
 

@@ -11,7 +11,7 @@ from sinks.milvus.milvus_sink import MilvusSink
 from sinks.sink import SinkMismatch
 from tests.sinks.settings import strong_sink, with_settings
 from tests.sinks.test_collections import prepare
-from tests.world import DIM, SPACE, template
+from tests.world import SPACE, template
 
 Wish = Literal["auto", "on", "off"]
 NAME = "vectail_templates_space_1"
@@ -42,7 +42,7 @@ def test_auto_takes_what_is_there_off_leaves_it_unused_and_on_refuses_a_collecti
 
 @pytest.mark.process
 def test_a_sparse_column_that_nothing_computes_is_refused(folder: Path, settings: MilvusSettings) -> None:
-    layout = templates_layout("vectail", SPACE.id, DIM, bm25=True)
+    layout = templates_layout("vectail", SPACE, bm25=True)
     plain = CollectionLayout(layout.name, (*layout.fields[:-1], layout.fields[-1]._replace(computed_from="", metric="IP")))
     prepare(folder, plain)
     with pytest.raises(SinkMismatch, match=r"field 'sparse': BM25 function is none, expected one of 'text'$"):

@@ -22,7 +22,7 @@ from sinks.milvus.fields import (
     templates_name,
 )
 from sinks.milvus.lite import LocalMilvus
-from sinks.milvus.milvus_client import MilvusConnection, type_name
+from sinks.milvus.milvus_client import MilvusAddress, MilvusConnection, type_name
 from sinks.milvus.milvus_settings import VectorSpace
 from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink
 from sinks.sink import SinkBusy, SinkMismatch
@@ -31,7 +31,7 @@ from tests.sinks.stub_server import StubServer
 from tests.world import DIM, SPACE, block, line, template
 
 BLOCKS = blocks_layout("vectail")
-TEMPLATES = templates_layout("vectail", SPACE.id, DIM)
+TEMPLATES = templates_layout("vectail", SPACE)
 OURS = properties(SPACE, "vectail")
 
 
@@ -46,7 +46,7 @@ def prepare(
 ) -> None:
     """Create one collection as somebody else might have; `space` None: with no properties but those in `kept`."""
     local = LocalMilvus(folder)
-    client = MilvusConnection(local.address, token="", db="", timeout_s=10.0, write_timeout_s=10.0, consistency="Strong")
+    client = MilvusConnection(MilvusAddress(local.address), timeout_s=10.0, write_timeout_s=10.0, consistency="Strong")
     client.create(layout, {**kept, SPACE_PROPERTY: space} if space else {one: kept[one] for one in kept if one != SPACE_PROPERTY})
     if index:
         client.index(layout.name, layout.vector, layout.vector.index_type)
@@ -105,7 +105,7 @@ BLOCKS_OF_OTHERS = {
 
 @pytest.mark.parametrize(("layout", "difference"), BLOCKS_OF_OTHERS.values(), ids=BLOCKS_OF_OTHERS)
 def test_blocks_of_others_are_refused_by_field(server: StubServer, layout: CollectionLayout, difference: str) -> None:
-    client = MilvusConnection(server.uri, token="", db="", timeout_s=10.0, write_timeout_s=10.0, consistency="Strong")
+    client = MilvusConnection(MilvusAddress(server.uri), timeout_s=10.0, write_timeout_s=10.0, consistency="Strong")
     client.create(layout, OURS)
     client.close()
     with pytest.raises(SinkMismatch) as error:

@@ -4,6 +4,7 @@ import pytest
 
 from sinks.block import BlockPlace
 from sinks.milvus.expressions import after, any_of, any_of_each, block_expression, literal, unseen_expressions
+from sinks.row import TemplateKey
 from sinks.sink import BlockFilter, OffsetSpan, RunSpan, SeenRun
 
 
@@ -26,7 +27,7 @@ def test_texts_are_quoted_so_that_they_end_where_they_end() -> None:
             'topic in ["logs", "b"] and epoch in ["e"] and partition == 3 and last_offset >= 5 and first_offset < 9 and last_ms >= -1',
         ),
         (BlockFilter(until_ms=7), "first_ms < 7"),
-        (BlockFilter(templates=(-5, 6, -5)), "array_contains_any(templates, [-5, 6])"),
+        (BlockFilter(templates=tuple(map(TemplateKey, (-5, 6, -5)))), "array_contains_any(templates, [-5, 6])"),
         (BlockFilter(words=(7, 8)), "array_contains_any(words, [7, 0]) and array_contains_any(words, [8, 0])"),
         (
             BlockFilter(services=("a", '"'), levels=("",)),
@@ -37,7 +38,7 @@ def test_texts_are_quoted_so_that_they_end_where_they_end() -> None:
         (BlockFilter(templates=()), None),
         (BlockFilter(topics=("\ud800",)), None),
         (BlockFilter(epoch="\ud800"), None),
-        (BlockFilter(services=("\ud800",), templates=(1,)), None),
+        (BlockFilter(services=("\ud800",), templates=(TemplateKey(1),)), None),
         (BlockFilter(since_ms=1 << 63), None),
         (BlockFilter(end_offset=-(1 << 63)), None),
         (

@@ -16,13 +16,14 @@ from sinks.lines import (
     sorted_rows,
     take_lines,
 )
+from sinks.row import TemplateText
 
 PLACE = BlockPlace("logs", "0a0b0c0d", 3)
 LINES = [
-    Line(*PLACE, 7, 0, 0, 1, "one", "t1", 1_000, 1_001, "sshd", "INFO", '{"a":1}', 0, 1),
-    Line(*PLACE, 7, 1, 0, 2, "two", "t2", 900, 901, "", "", None, 2**64 - 1, 3),
-    Line(*PLACE, 7, 1, 1, 2, "three", "t1", 900, 901, "cron", "WARN", None, 2**64 - 1, 3),
-    Line(*PLACE, 2**62, 0, 0, 1, "", "", -5, 2**62, "sshd", "INFO", None, 0, 1),
+    Line(*PLACE, 7, 0, 0, 1, "one", TemplateText("t1"), 1_000, 1_001, "sshd", "INFO", '{"a":1}', 0, 1),
+    Line(*PLACE, 7, 1, 0, 2, "two", TemplateText("t2"), 900, 901, "", "", None, 2**64 - 1, 3),
+    Line(*PLACE, 7, 1, 1, 2, "three", TemplateText("t1"), 900, 901, "cron", "WARN", None, 2**64 - 1, 3),
+    Line(*PLACE, 2**62, 0, 0, 1, "", TemplateText(""), -5, 2**62, "sshd", "INFO", None, 0, 1),
 ]
 
 

@@ -12,6 +12,7 @@ from sinks.block import ANY_WORD, Block, BlockId, BlockPlace, Head
 from sinks.heads import Heads, head_row
 from sinks.milvus.lite_bloom import bloom_filter
 from sinks.milvus.lite_heads import HeadIndex, IndexedBlock
+from sinks.row import TemplateKey
 from sinks.sink import BlockFilter, OffsetSpan, RunSpan, SeenRun
 from tests.fakes.sink import is_unseen, passes
 
@@ -152,7 +153,7 @@ def test_after_many_deletes_the_rest_is_found_as_before() -> None:
     left = [one for one in blocks if one.id.first % 5 == 0] + [block(5_000, templates={99})]
     assert rows(index.find(BlockFilter(), None).heads) == {one.id: row(one) for one in left}
     assert index.slots([one.id for one in blocks]) == {one.id: one.id.first + 7 for one in left[:-1]}
-    only = BlockFilter(templates=(3, 99), partition=0)
+    only = BlockFilter(templates=(TemplateKey(3), TemplateKey(99)), partition=0)
     assert rows(index.find(only, None).heads).keys() == {one.id for one in left if passes(one, only)}
     assert index.find(BlockFilter(words=(1,)), None).heads.size >= 600
     assert set(index.unseen([SeenRun(blocks[0].id.place, RUN, 2_000)])) == {
@@ -167,7 +168,7 @@ def test_readers_beside_a_writer_see_whole_blocks() -> None:
     def read() -> None:
         newest = -1
         while not done.is_set():
-            heads = index.find(BlockFilter(templates=(1,)), None).heads
+            heads = index.find(BlockFilter(templates=(TemplateKey(1),)), None).heads
             for name, said in rows(heads).items():
                 if said != row(_grown(name.first)):
                     failures.append(f"{name}: {said}")

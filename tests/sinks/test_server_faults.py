@@ -10,10 +10,11 @@ from sinks.milvus.fields import blocks_layout
 from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink
 from sinks.milvus.template_rows import TEXTS_AT_ONCE
 from sinks.milvus.writing import block_columns
-from sinks.row import template_id
+from sinks.row import TemplateId
 from sinks.sink import BlockFilter, SinkBusy, SinkMismatch, SinkRejected
 from tests.sinks.settings import strong_sink, with_settings
 from tests.sinks.stub_server import StubServer
+from tests.template_ids import id_of
 from tests.world import SPACE, block, line, nearest, template, unit
 
 ALL = BlockFilter()
@@ -91,11 +92,11 @@ def test_reads_are_as_consistent_as_the_settings_say_and_no_less_where_it_matter
         lambda: sink.find_blocks(ALL, strong=True),
         lambda: sink.read_columns([ONE.id], ["texts"], strong=True),
         lambda: sink.read_words([ONE.id]),
-        lambda: sink.templates.stored(["a"]),
+        lambda: sink.templates.stored([TemplateId("a")]),
         sink.counts,
     ):
         assert asked(strong) == {0}
-    assert asked(lambda: sink.templates.vectors(["a"])) == {2}, "a miss costs one embedding, waiting would cost more"
+    assert asked(lambda: sink.templates.vectors([TemplateId("a")])) == {2}, "a miss costs one embedding, waiting would cost more"
     sink.close()
 
 
@@ -160,8 +161,8 @@ def test_what_does_not_fit_in_one_answer_is_read_in_smaller_ones(server: StubSer
     texts = [f"{number} {text}" for number in range(rows)]
     sink.templates.upsert([template(one) for one in texts])
     server.most_answer_bytes = TEXTS_AT_ONCE * (len(texts[-1]) + 200)
-    assert set(sink.templates.texts([template_id(one) for one in texts]).values()) == set(texts)
-    assert [one for _, one in sink.templates.all_above("", rows)] == sorted(texts, key=template_id)
+    assert set(sink.templates.texts([id_of(one) for one in texts]).values()) == set(texts)
+    assert [one for _, one in sink.templates.all_above("", rows)] == sorted(texts, key=id_of)
     for limit in (3, rows):
         for hits in (sink.templates.matching("word", limit), nearest(sink, unit(1.0), limit)):
             assert len({hit.text for hit in hits} & set(texts)) == limit
@@ -195,7 +196,7 @@ def test_a_server_that_goes_away_is_busy(server: StubServer, remote: MilvusSink)
     with pytest.raises(SinkBusy):
         remote.write_blocks([ONE])
     with pytest.raises(SinkBusy):
-        remote.templates.vectors(["a"])
+        remote.templates.vectors([TemplateId("a")])
 
 
 def test_a_failure_is_told_by_the_exception_and_not_by_pymilvus(

@@ -1,22 +1,21 @@
 """What is read back: no vector that is not one, in bounded pieces, and nothing made by reading."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from sinks.milvus.faults import MilvusFault
-from sinks.milvus.fields import CollectionFound, CollectionLayout, templates_layout
+from sinks.milvus.fields import CollectionFound, CollectionLayout, Row, templates_layout
 from sinks.milvus.lite import LocalMilvus
-from sinks.milvus.milvus_client import MilvusConnection
+from sinks.milvus.milvus_client import MilvusAddress, MilvusConnection
 from sinks.milvus.milvus_settings import VectorSpace
 from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink
-from sinks.row import template_id
 from sinks.sink import SinkMismatch
 from tests.sinks.settings import strong_sink, with_settings
 from tests.sinks.stub_server import StubServer
+from tests.template_ids import id_of
 from tests.world import DIM, SPACE, template, unit
 
 
@@ -25,9 +24,9 @@ def test_a_stored_vector_that_is_not_finite_counts_as_missing(folder: Path, sink
     sink.open()
     sink.templates.upsert([template("good"), template("bad")])
     sink.close()
-    good, bad, worse = (template_id(text) for text in ("good", "bad", "worse"))
+    good, bad, worse = (id_of(text) for text in ("good", "bad", "worse"))
     vectors = np.stack([np.full(DIM, np.nan, np.float32), np.full(DIM, np.inf, np.float32)])
-    _write_as_others_might(folder, templates_layout("vectail", SPACE.id, DIM), [bad, worse], vectors)
+    _write_as_others_might(folder, templates_layout("vectail", SPACE), [bad, worse], vectors)
     sink.open()
     assert sink.templates.vectors([good, bad, worse]).keys() == {good}
     assert np.array_equal(sink.templates.vectors([good])[good], unit(1.0))
@@ -36,7 +35,7 @@ def test_a_stored_vector_that_is_not_finite_counts_as_missing(folder: Path, sink
 
 def _write_as_others_might(folder: Path, layout: CollectionLayout, templates: list[str], vectors: NDArray[np.float32]) -> None:
     local = LocalMilvus(folder)
-    client = MilvusConnection(local.address, token="", db="", timeout_s=10.0, write_timeout_s=10.0, consistency="Strong")
+    client = MilvusConnection(MilvusAddress(local.address), timeout_s=10.0, write_timeout_s=10.0, consistency="Strong")
     client.load(layout.name)
     client.upsert(layout, [templates, templates, vectors])
     client.close()
@@ -66,7 +65,7 @@ def test_a_folders_templates_are_read_with_few_questions(sink: MilvusSink, monke
     asked = list[str]()
     query = MilvusConnection.query
 
-    def bounded(client: MilvusConnection, collection: str, expression: str, columns: list[str]) -> list[dict[str, Any]]:
+    def bounded(client: MilvusConnection, collection: str, expression: str, columns: list[str]) -> list[Row]:
         asked.append(expression)
         if len(found := query(client, collection, expression, columns)) > most_rows:
             raise MilvusFault("query", -1, "RESOURCE_EXHAUSTED: Received message larger than max")

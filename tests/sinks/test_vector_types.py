@@ -9,11 +9,11 @@ import pytest
 
 from sinks.milvus.fields import templates_name
 from sinks.milvus.milvus_settings import MilvusSettings
-from sinks.row import template_id
 from sinks.sink import BlockFilter, SinkMismatch
 from tests.services.milvus import MilvusServer, connected, drop
 from tests.sinks.settings import strong_sink, with_settings
 from tests.sinks.typed_server import TypedServer
+from tests.template_ids import id_of
 from tests.world import SPACE, block, line, nearest, template, unit
 
 
@@ -28,8 +28,8 @@ def check_answers(settings: MilvusSettings, near: float = 1e-3) -> None:
     assert [hit.score for hit in hits] == pytest.approx([1.0, 0.6, 0.0, -1.0], abs=near)
     assert all(-1 <= hit.score <= 1 for hit in hits)
     assert sink.counts().templates == 4  # after a Strong read a Bounded one misses nothing
-    found = sink.templates.vectors([template_id(text) for text in vectors])
-    assert all(np.allclose(found[template_id(text)], vector, atol=near) for text, vector in vectors.items())
+    found = sink.templates.vectors([id_of(text) for text in vectors])
+    assert all(np.allclose(found[id_of(text)], vector, atol=near) for text, vector in vectors.items())
     sink.write_blocks([block([line(1)])])
     assert sink.find_blocks(BlockFilter(services=("sshd",))).heads.size == 1
     sink.close()

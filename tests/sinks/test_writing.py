@@ -11,10 +11,10 @@ from sinks.milvus.fields import COLUMN_BYTES, CollectionLayout, blocks_layout, t
 from sinks.milvus.packing import ColumnValues
 from sinks.milvus.writing import block_batches, block_columns, template_batches, write_in_parts
 from sinks.sink import SinkRejected
-from tests.world import DIM, SPACE, block, line, template, unit
+from tests.world import SPACE, block, line, template, unit
 
 BLOCKS = blocks_layout("vectail")
-TEMPLATES = templates_layout("vectail", SPACE.id, DIM)
+TEMPLATES = templates_layout("vectail", SPACE)
 ONE = block([line(1), line(2)])
 MOST_BYTES = bytes(COLUMN_BYTES // 4 * 3)
 """What a column takes, as base64."""
@@ -69,7 +69,7 @@ def test_no_batch_of_blocks_has_more_bytes_than_the_bound_but_for_a_single_block
 def test_texts_and_vectors_count_as_bytes() -> None:
     dim = 1 << 19
     rows = [template(f"{number}", np.ones(dim, np.float32)) for number in range(5)]
-    assert [len(columns[0]) for columns in template_batches(rows, templates_layout("vectail", SPACE.id, dim))] == [2, 2, 1]
+    assert [len(columns[0]) for columns in template_batches(rows, templates_layout("vectail", SPACE._replace(dim=dim)))] == [2, 2, 1]
     rows = [template(f"{number}" + "é" * 30_000) for number in range(300)]
     assert [len(columns[0]) for columns in template_batches(rows, TEMPLATES)] == [99, 99, 99, 3]
 

@@ -21,8 +21,9 @@ from consumers.text.split_long import PieceLimits
 from producers.replies import Reply
 from sinks.build import DEFAULT_BOUNDS, BlockBounds
 from sinks.line import PIECE_BYTES, Line
+from sinks.reading.between import RecordRange
 from sinks.reading.reader import BlockReader
-from sinks.row import TemplateId, template_id
+from sinks.row import TemplateId, TemplateText, template_id
 from sinks.sink import Sink
 from tests.fakes.engine import FakeEngine
 from tests.fakes.sink import FakeSink
@@ -184,8 +185,7 @@ class Chain:
         return LATE_MS + (self.now_s - 100.0) * 1000
 
     def template(self, masked: str) -> TemplateId:
-        """Return the id of a template."""
-        return template_id(masked)
+        return template_id(TemplateText(masked))
 
     def key(self, masked: str) -> CacheKey:
         return self._digester.digest(masked)
@@ -303,7 +303,7 @@ class Chain:
     def lines(self) -> list[Line]:
         """Return what a reader gets: every stored line of the log partition, in order."""
         calls = list(self.sink.calls)
-        found = self.reader.lines_between(LOGS.topic, LOGS.partition, 0, 1 << 62, strong=True)
+        found = self.reader.lines_between(RecordRange(LOGS.topic, LOGS.partition, 0, 1 << 62), strong=True)
         assert found.complete
         self.sink.calls[:] = calls
         return found.lines

@@ -16,6 +16,7 @@ from producers.dead_letters import TopicLetterBox
 from producers.kafka import EmbeddedBroker, KafkaProducer, OutgoingRecord
 from producers.replies import ReplySender
 from sinks.line import Line
+from sinks.reading.between import RecordRange
 from sinks.reading.reader import BlockReader
 from sinks.sink import Sink
 from tests.fakes.engine import FakeEngine
@@ -228,7 +229,9 @@ class World:
     def lines(self, topic: str | None = None) -> list[Line]:
         """Return what a reader gets of a topic, in the order of partition and offset; the logs unless told otherwise."""
         reader = BlockReader(opened_copy(self.sink) if isinstance(self.sink, FakeSink) else self.sink)
-        found = [reader.lines_between(topic or self.topic, partition, 0, 1 << 62, strong=True) for partition in range(PARTITIONS)]
+        found = [
+            reader.lines_between(RecordRange(topic or self.topic, partition, 0, 1 << 62), strong=True) for partition in range(PARTITIONS)
+        ]
         assert all(one.complete for one in found)
         return [line for one in found for line in one.lines]
 

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consumers.rejection import Rejection
-from sinks.row import TemplateId, template_id
+from sinks.row import TemplateId, TemplateText, template_id
 from worker.embedding.cache.vector_levels import VectorSource
 from worker.indexing.known_templates import MOST_KNOWN, KnownTemplates, halves_of
 from worker.indexing.line_batch import LineBatch, NewTemplate
@@ -83,12 +83,12 @@ class Flights:
         self._rejected: dict[TemplateId, Rejection] = {}
         self._most_rejected = most_rejected
         self._savings: dict[str, Savings] = {}
-        self._ids: dict[str, TemplateId] = {}
+        self._ids: dict[TemplateText, TemplateId] = {}
         """Ids of templates by their texts."""
 
     def join(self, batches: Sequence[LineBatch]) -> Joined:
         """Place the lines of each batch by their templates."""
-        places: dict[str, int] = {}
+        places: dict[TemplateText, int] = {}
         of_batches = [_places_of(batch, places) for batch in batches]
         ids = self._ids_of(places)
         halves = halves_of(ids)
@@ -111,7 +111,7 @@ class Flights:
                 self._count_joined(topic, lines, tokens, fates, begun=begun[topic])
         return joined
 
-    def are_new(self, texts: Sequence[str]) -> NDArray[np.bool_]:
+    def are_new(self, texts: Sequence[TemplateText]) -> NDArray[np.bool_]:
         """Return which of these templates would begin a flight now: bool[n]."""
         ids = self._ids_of(texts)
         halves = halves_of(ids)
@@ -176,7 +176,7 @@ class Flights:
             savings = self._savings[topic] = Savings()
         return savings
 
-    def _ids_of(self, texts: Iterable[str]) -> list[TemplateId]:
+    def _ids_of(self, texts: Iterable[TemplateText]) -> list[TemplateId]:
         """Return the ids of templates; those of short texts are remembered."""
         ids: list[TemplateId] = []
         for text in texts:
@@ -247,7 +247,7 @@ class Flights:
             savings.tokens_saved += lines * landed.tokens
 
 
-def _places_of(batch: LineBatch, places: dict[str, int]) -> NDArray[np.int64]:
+def _places_of(batch: LineBatch, places: dict[TemplateText, int]) -> NDArray[np.int64]:
     """Return the place of each template of a batch among those of all; adds the new ones to `places`."""
     texts = batch.lines.template.values
     return np.fromiter((places.setdefault(text, len(places)) for text in texts), np.int64, len(texts))

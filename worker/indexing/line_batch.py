@@ -20,7 +20,7 @@ from consumers.assignment import PartitionLedger
 from consumers.rejection import Rejection
 from sinks.block import Lines
 from sinks.lines import take_lines
-from sinks.row import TemplateId, Vector
+from sinks.row import TemplateId, TemplateText, Vector
 from worker.embedding.cache.vector_levels import VectorSource
 
 
@@ -57,7 +57,7 @@ class NewTemplate(NamedTuple):
     """A template whose flight has just begun."""
 
     template: TemplateId
-    text: str
+    text: TemplateText
     topic: str
     """Of the first line that wants it: its share of the engine."""
 
@@ -66,7 +66,7 @@ class EmbeddedTemplate(NamedTuple):
     """A new template with its vector, for the store stage."""
 
     template: TemplateId
-    text: str
+    text: TemplateText
     vector: Vector
     tokens: int
     """Length of the model's input, special tokens included."""

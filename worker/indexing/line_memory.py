@@ -42,7 +42,7 @@ def held_bytes(lines: Lines, *, begins: Sequence[int], is_new: NDArray[np.bool_]
     return held
 
 
-def _first_lines(column: CodedColumn) -> NDArray[np.int64]:
+def _first_lines(column: CodedColumn[str]) -> NDArray[np.int64]:
     """Return the first line of each value: int64[values]."""
     first_lines = np.empty(len(column.values), np.int64)
     first_lines[column.codes[::-1]] = np.arange(len(column.codes) - 1, -1, -1)

@@ -22,6 +22,7 @@ from sinks import block
 from sinks.block import Lines
 from sinks.line import LEVEL_BYTES, NO_LEADER_EPOCH, PIECE_BYTES, SERVICE_BYTES
 from sinks.lines import cut_of, take_coded
+from sinks.row import TemplateText
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.redact_fields import redact_fields
@@ -114,7 +115,7 @@ def lines_of_pieces(
         last_leader_epoch=of_first if entries.records is None else leader_epoch[value + records - 1],
         service=take_coded(block.CodedColumn(*entries.service), cut.row),
         level=take_coded(block.CodedColumn(*entries.level), cut.row),
-        template=block.CodedColumn(*cut.template),
+        template=block.CodedColumn(cut.template.codes, tuple(map(TemplateText, cut.template.values))),
         text=cut.text,
         fields=entries.fields if cut.text is entries.text else take(entries.fields, cut.row),
     )

@@ -34,8 +34,9 @@ from consumers.assignment import PartitionLedger, Receipt
 from sinks.block import BlockPlace
 from sinks.heads import Heads
 from sinks.line import Line
+from sinks.reading.between import RecordRange
 from sinks.reading.reader import BlockReader
-from sinks.row import template_id
+from sinks.row import TemplateText, template_id
 from sinks.sink import BlockFilter, OffsetSpan, Sink, SinkBusy
 from worker.indexing.line_batch import LineBatch
 from worker.indexing.runs import Run, Runs
@@ -124,7 +125,7 @@ class Resume:
         self._clock = clock
         self._fail_point = fail_point
         self._assigned: dict[PartitionLedger, _Assigned] = {}
-        self._template_texts: set[str] = set()
+        self._template_texts: set[TemplateText] = set()
         """Of templates whose rows are there, since the last windows were begun."""
         self._busy_since_s: float | None = None
         self.tally = ResumeTally()
@@ -297,15 +298,15 @@ class Resume:
             end_offset = next_end
         return StoredEntries(window.first_offset, end_offset, hashes)
 
-    def _find_templates(self, texts: set[str]) -> None:
+    def _find_templates(self, texts: set[TemplateText]) -> None:
         """Look for the rows of templates that were not found a moment ago. Thread: any."""
-        ids: dict[str, str] = {template_id(text): text for text in texts - self._template_texts}
+        ids = {template_id(text): text for text in texts - self._template_texts}
         if ids:
             self._template_texts.update(ids[template] for template in self._sink.templates.stored(ids.keys()))
 
     def _read_lines(self, place: BlockPlace, first_offset: int, end_offset: int) -> Sequence[Line]:
         """Return what readers get of these offsets; nothing if they miss something, for then they may get something else later."""
-        stored = self._reader.lines_between(place.topic, place.partition, first_offset, end_offset, epoch=place.epoch, strong=True)
+        stored = self._reader.lines_between(RecordRange(place.topic, place.partition, first_offset, end_offset, place.epoch), strong=True)
         return stored.lines if stored.complete else ()
 
     def _note_busy(self, reason: str, partitions: int) -> None:

@@ -219,9 +219,9 @@ class Store:
     def _upsert(self, rows: Sequence[TemplateRow], _again: bool) -> None:  # noqa: FBT001 - as `PatientWrites` calls it
         self._sink.templates.upsert(rows)
 
-    def _write_templates(self, rows: Sequence[TemplateRow]) -> dict[str, Rejection]:
+    def _write_templates(self, rows: Sequence[TemplateRow]) -> dict[TemplateId, Rejection]:
         """Write all rows; return those that the sink refuses alone, by id. At the limit none is blamed: they are read again."""
-        refused: dict[str, Rejection] = {}
+        refused: dict[TemplateId, Rejection] = {}
         todo: list[Sequence[TemplateRow]] = [rows]
         while todo:
             part = todo.pop()

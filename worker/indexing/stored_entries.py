@@ -18,6 +18,7 @@ from sinks.arrow import as_optional_texts, text_bytes
 from sinks.block import CodedColumn, Lines
 from sinks.line import NO_LEADER_EPOCH, Line
 from sinks.lines import lines_of, take_lines
+from sinks.row import TemplateText
 
 MOST_OFFSETS = 1 << 40
 """How long a stretch may be, so that offset and sub fit into one number."""
@@ -161,7 +162,7 @@ def hash_entries(lines: Lines, is_thin: NDArray[np.bool_] | None = None) -> Entr
     return EntryHashes(lines.offset[begins], lines.sub[begins], np.array(hashed, np.uint64), is_thin, *numbers, every)
 
 
-def hash_stored(stored: Sequence[Line], template_texts: Collection[str]) -> EntryHashes:
+def hash_stored(stored: Sequence[Line], template_texts: Collection[TemplateText]) -> EntryHashes:
     """Return the hashes of entries; `template_texts` are those whose rows are there.
 
     `stored` are in the order of offset, sub and chunk.
@@ -207,6 +208,6 @@ def _sized(fields: bytes) -> bytes:
     return b"+" + len(fields).to_bytes(4, "little") + fields
 
 
-def _encoded(column: CodedColumn) -> list[bytes]:
+def _encoded(column: CodedColumn[str]) -> list[bytes]:
     values = [value.encode("utf-8", "replace") for value in column.values]
     return [values[code] for code in column.codes.tolist()]

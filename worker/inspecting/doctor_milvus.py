@@ -115,7 +115,7 @@ def _schema(facts: ServerFacts) -> Verdict:
         if space is not None and facts.templates is not None:
             capable = backend(facts.version, local=False)
             choice, bm25 = choose(table, capable), has_bm25(table, capable, facts.templates)
-            check_collection(templates_layout(table.collection, space.id, space.dim, **choice._asdict(), bm25=bm25), facts.templates)
+            check_collection(templates_layout(table.collection, space, choice, bm25=bm25), facts.templates)
     except SinkMismatch as error:
         return problem(str(error), change)
     if space is not None and facts.templates is None:

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 from consumers.rejection import Rejection
 from sinks.block import BlockId
 from sinks.line import Line
-from sinks.row import TemplateRow, template_id
+from sinks.row import TemplateId, TemplateRow, TemplateText, template_id
 from sinks.sink import Sink, SinkRejected
 from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.vectors import EmbeddingFailed
@@ -80,7 +80,7 @@ class Repairer:
         """
         repaired = Repaired()
         texts = {template_id(text): text for text in dict.fromkeys(line.template_text for line in lines)}
-        rejections: dict[str, Rejection] = {}
+        rejections: dict[TemplateId, Rejection] = {}
         for templates in _parts(list(texts), _TEMPLATES_AT_ONCE):
             rows = list(self._template_rows({template: texts[template] for template in templates}, rejections))
             refused = self._write_templates(rows)
@@ -101,7 +101,7 @@ class Repairer:
             self._embedder.close()
             self._embedder = None
 
-    def _template_rows(self, texts: dict[str, str], rejections: dict[str, Rejection]) -> Iterator[TemplateRow]:
+    def _template_rows(self, texts: dict[TemplateId, TemplateText], rejections: dict[TemplateId, Rejection]) -> Iterator[TemplateRow]:
         if self._sink.retention_s is None:
             stored = self._busy_retry.call(lambda: self._sink.templates.stored(texts))
             missing = {template: text for template, text in texts.items() if template not in stored}
@@ -119,9 +119,9 @@ class Repairer:
             else:
                 yield TemplateRow(template, outcome, text)
 
-    def _write_templates(self, rows: Sequence[TemplateRow]) -> dict[str, Rejection]:
+    def _write_templates(self, rows: Sequence[TemplateRow]) -> dict[TemplateId, Rejection]:
         """Write all rows; return those that the sink refuses alone, by id."""
-        refused: dict[str, Rejection] = {}
+        refused: dict[TemplateId, Rejection] = {}
         todo = [rows] if rows else []
         while todo:
             part = todo.pop()

@@ -20,7 +20,7 @@ from sinks.codec import BlockDamaged, decode_lines, masks_of
 from sinks.heads import Heads
 from sinks.line import Line
 from sinks.lines import all_lines, last_offset_of, take_lines
-from sinks.reading.union import UnionPart, outer_blocks, unite
+from sinks.reading.union import UnionPart, outer_heads, unite
 from sinks.row import template_id, template_keys
 from sinks.sink import BlockFilter, ColumnName, Sink, SinkBusy
 from worker.inspecting.busy_retry import BusyRetry
@@ -90,7 +90,7 @@ def _find(sink: Sink, busy_retry: BusyRetry, topic: str, partition: int, offsets
 
 def _read_blocks(sink: Sink, busy_retry: BusyRetry, topic: str, partition: int, offsets: range) -> list[StoredBlock]:
     found = _find(sink, busy_retry, topic, partition, offsets)
-    heads = found.select(outer_blocks(found.ids))
+    heads = outer_heads(found)
     columns: dict[BlockId, BlockColumns] = {}
     words: dict[BlockId, NDArray[np.int32]] = {}
     for start in range(0, heads.size, _AT_ONCE):

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.row import TemplateRow
+from sinks.row import TemplateId, TemplateRow, TemplateText
 from sinks.sink import Sink
 from worker.embedding.model.vectors import EmbeddingFailed, Outcome
 from worker.inspecting.busy_retry import BusyRetry
@@ -35,8 +35,8 @@ _AT_ONCE = 512
 class WrongVector(NamedTuple):
     """A template whose stored vector is not the model's."""
 
-    template: str
-    text: str
+    template: TemplateId
+    text: TemplateText
     cosine: float | None
     """Of the stored vector with the model's; None: one of the two cannot be had."""
     detail: str
@@ -81,7 +81,7 @@ class VectorAuditor:
             wrong += part.wrong
         return VectorReport(templates, wrong)
 
-    def _sample(self, number: int) -> dict[str, str]:
+    def _sample(self, number: int) -> dict[TemplateId, TemplateText]:
         """Return texts by id: all of them if there are no more than `number`."""
         first = self._above("", number + 1)
         if len(first) <= number:
@@ -89,16 +89,16 @@ class VectorAuditor:
         stretches = min(number, _STRETCHES)
         width = (1 << _ID_BITS) // stretches
         shift = self.random_bits(_ID_BITS) % width
-        sample: dict[str, str] = {}
+        sample: dict[TemplateId, TemplateText] = {}
         for stretch in range(stretches):
             wanted = number * (stretch + 1) // stretches - number * stretch // stretches
             sample.update(self._above(f"{stretch * width + shift:032x}", wanted))
         return sample
 
-    def _above(self, after: str, limit: int) -> list[tuple[str, str]]:
+    def _above(self, after: str, limit: int) -> list[tuple[TemplateId, TemplateText]]:
         return self.busy_retry.call(partial(self.sink.templates.all_above, after, limit))
 
-    def _compare(self, texts: Mapping[str, str], *, repair: bool) -> VectorReport:
+    def _compare(self, texts: Mapping[TemplateId, TemplateText], *, repair: bool) -> VectorReport:
         stored = self.busy_retry.call(partial(self.sink.templates.vectors, texts.keys()))
         there = stored.keys() | self.busy_retry.call(partial(self.sink.templates.stored, texts.keys() - stored.keys()))
         outcomes = dict(zip(texts, self.embedder.embed(list(texts.values())), strict=True))
@@ -109,7 +109,7 @@ class VectorAuditor:
         ]
         return VectorReport(len(there), self._repair(wrong, outcomes) if repair else wrong)
 
-    def _repair(self, wrong: Sequence[WrongVector], outcomes: Mapping[str, Outcome]) -> list[WrongVector]:
+    def _repair(self, wrong: Sequence[WrongVector], outcomes: Mapping[TemplateId, Outcome]) -> list[WrongVector]:
         rows = [
             TemplateRow(one.template, vector, one.text)
             for one in wrong
@@ -121,7 +121,7 @@ class VectorAuditor:
         return [one._replace(repaired=one.template in written) for one in wrong]
 
 
-def _wrong(template: str, text: str, stored: NDArray[np.float32] | None, outcome: Outcome) -> WrongVector | None:
+def _wrong(template: TemplateId, text: TemplateText, stored: NDArray[np.float32] | None, outcome: Outcome) -> WrongVector | None:
     if isinstance(outcome, EmbeddingFailed):
         return WrongVector(template, text, None, f"the model has no vector for its text: {outcome.reason}", repaired=False)
     if stored is None:

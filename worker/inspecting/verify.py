@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from consumers.record import Record
 from sinks.block import BlockPlace
-from sinks.row import template_id
+from sinks.row import TemplateText, template_id
 from sinks.sink import Sink
 from worker.inspecting.busy_retry import BusyRetry
 from worker.inspecting.expected import Expected, ExpectedLines
@@ -129,7 +129,7 @@ class Verifier:
         self._window_repairer = window_repairer
         self._bounds = bounds
         self._show = show
-        self._present: set[str] = set()
+        self._present: set[TemplateText] = set()
         self._repaired: list[_Repaired] = []
         self._repaired_s = 0.0
         """When the last repair ended."""
@@ -196,9 +196,9 @@ class Verifier:
         compared.counts.by_masks = _lines_by_masks(window, stored.blocks)
         return stored, compared
 
-    def _absent_templates(self, texts: set[str]) -> set[str]:
+    def _absent_templates(self, texts: set[TemplateText]) -> set[TemplateText]:
         """Return the texts of the templates that are not stored."""
-        unknown: dict[str, str] = {template_id(text): text for text in texts - self._present}
+        unknown = {template_id(text): text for text in texts - self._present}
         if not unknown:
             return set()
         stored = self._busy_retry.call(partial(self._sink.templates.stored, unknown.keys()))

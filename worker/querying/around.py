@@ -4,6 +4,7 @@ from typing import NamedTuple, cast
 
 from consumers.decode.kafka_times import is_far
 from sinks.line import Line
+from sinks.reading.between import RecordRange
 from sinks.reading.reader import BlockReader
 from worker.asking.answers import HitJson, HitsJson
 from worker.asking.filters import Filters
@@ -37,9 +38,8 @@ def lines_around(reader: BlockReader, place: Around, deadline_passed: OutOfTime,
 
     def read(first_offset: int, end_offset: int) -> list[Line]:
         nonlocal complete
-        found = reader.lines_between(
-            place.topic, place.partition, first_offset, end_offset, most_lines=MOST_LINES - len(lines), deadline_passed=deadline_passed
-        )
+        offsets = RecordRange(place.topic, place.partition, first_offset, end_offset)
+        found = reader.lines_between(offsets, most_lines=MOST_LINES - len(lines), deadline_passed=deadline_passed)
         complete = complete and found.complete
         return found.lines
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sinks.reading.counting import CountQuery
 from sinks.reading.line_filter import LineFilter
+from sinks.row import TemplateId
 from worker.asking.answers import ChangeJson, ChangesJson, GroupJson, TotalsJson
 from worker.asking.question import Query, Window
 from worker.querying.counts import MOST_TEMPLATES
@@ -37,8 +38,8 @@ class _Counted(NamedTuple):
     first_ms: int
     last_ms: int
     templates: int
-    frequent: str
-    """Id of its most frequent template."""
+    frequent: TemplateId
+    """Its most frequent template."""
 
 
 class _Kinds(NamedTuple):
@@ -148,16 +149,16 @@ def _within(only: LineFilter, window: Window) -> LineFilter:
     return only._replace(since_ms=window.since_ms, until_ms=window.until_ms)
 
 
-def _families(index: Index, only: LineFilter, templates: frozenset[str] | None, deadline_passed: OutOfTime) -> _Kinds:
+def _families(index: Index, only: LineFilter, templates: frozenset[TemplateId] | None, deadline_passed: OutOfTime) -> _Kinds:
     counted = count_families(index, only, templates, deadline_passed)
     kinds = {one.group.family: _Counted(one.lines, one.first_ms, one.last_ms, one.templates, one.frequent) for one in counted.top()}
     return _Kinds(kinds, counted.complete)
 
 
-def _templates(index: Index, only: LineFilter, templates: frozenset[str] | None, deadline_passed: OutOfTime) -> _Kinds:
+def _templates(index: Index, only: LineFilter, templates: frozenset[TemplateId] | None, deadline_passed: OutOfTime) -> _Kinds:
     wanted = None if templates is None else tuple(sorted(templates))
     counted = index.reader.count(CountQuery(only, templates=wanted, by=("template",)), deadline_passed=deadline_passed)
-    kinds = {str(row.key[0]): _Counted(row.lines, row.first_ms, row.last_ms, 1, str(row.key[0])) for row in counted.rows}
+    kinds = {str(row.key[0]): _Counted(row.lines, row.first_ms, row.last_ms, 1, TemplateId(str(row.key[0]))) for row in counted.rows}
     return _Kinds(kinds, counted.complete)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sinks.reading.counting import CountQuery, CountRow
+from sinks.row import TemplateId
 from worker.querying.family_counts import FamilyCounts, FoundFamilies, count_families, families_of
 from worker.querying.ranking import Index, OutOfTime
 from worker.querying.scope import MOST_MEMBERS
@@ -23,8 +24,8 @@ class CountsByFamily(NamedTuple):
 
     rows: list[CountRow]
     """By time, if that is asked for, then those with the most lines first, then by key."""
-    frequent: dict[str, str]
-    """Of each family, the id of the template that has the most lines under the filters."""
+    frequent: dict[str, TemplateId]
+    """Of each family, the template that has the most lines under the filters."""
     names: dict[str, str]
     """What users call families, by their ids."""
     complete: bool
@@ -42,7 +43,7 @@ def count_by_family(index: Index, query: CountQuery, deadline_passed: OutOfTime)
         templates = _templates_of_top(totals, query) if "time" in query.by else query.templates
         counted = index.reader.count(query._replace(by=by, templates=templates, top=None), deadline_passed=deadline_passed)
         place = by.index("template")
-        found = families_of(index, [str(row.key[place]) for row in counted.rows], deadline_passed)
+        found = families_of(index, [TemplateId(str(row.key[place])) for row in counted.rows], deadline_passed)
         rows = _top(_summed(counted.rows, by, query.by, found), query)
         complete = complete and counted.complete and bool(found.is_known.all())
     counts = totals.of({str(row.key[query.by.index("family")]) for row in rows})
@@ -50,7 +51,7 @@ def count_by_family(index: Index, query: CountQuery, deadline_passed: OutOfTime)
     return CountsByFamily(rows, {family: one.frequent for family, one in counts.items()}, names, complete)
 
 
-def _templates_of_top(totals: FamilyCounts, query: CountQuery) -> tuple[str, ...] | None:
+def _templates_of_top(totals: FamilyCounts, query: CountQuery) -> tuple[TemplateId, ...] | None:
     """Return the templates of the families with the most lines; those of the query where they are too many to be asked for."""
     templates = totals.templates_of(one.group.family for one in totals.top(query.top))
     return tuple(sorted(templates)) if len(templates) <= MOST_MEMBERS else query.templates

@@ -14,6 +14,7 @@ from sinks.reading.counting import CountQuery, CountRow
 from sinks.reading.group_names import FIELD, FIELD_NAMES
 from sinks.reading.line_filter import LineFilter
 from sinks.reading.reader import BlockReader
+from sinks.row import TemplateId
 from worker.asking.answers import CountedAnswerJson, CountedJson, CountsJson, OneCountJson
 from worker.asking.question import GROUPINGS, Grouping, Query
 from worker.asking.refusals import BadQuery
@@ -77,7 +78,7 @@ class _Wanted(NamedTuple):
     """Which lines are counted."""
 
     only: LineFilter
-    templates: tuple[str, ...] | None
+    templates: tuple[TemplateId, ...] | None
     complete: bool
 
 
@@ -119,15 +120,15 @@ class _Counting:
         if "family" in by:
             found = count_by_family(index, wanted, self._deadline_passed)
             texts = index.sink.templates.texts(set(found.frequent.values())) if found.rows else {}
-            shown = {family: texts.get(template, "") for family, template in found.frequent.items()} | texts
+            shown = {family: texts.get(template, "") for family, template in found.frequent.items()} | dict[str, str](texts.items())
             return _listing(wanted, found.rows, shown, found.names, complete=is_all and found.complete)
         counted = index.reader.count(wanted, deadline_passed=self._deadline_passed)
         texts = {}
         if "template" in by and counted.rows:
-            texts = index.sink.templates.texts({str(row.key[by.index("template")]) for row in counted.rows})
+            texts = index.sink.templates.texts({TemplateId(str(row.key[by.index("template")])) for row in counted.rows})
         groups = index.templates.groups_of(texts)
-        names = {template: group.name for template, group in groups.items() if group.name is not None}
-        return _listing(wanted, counted.rows, texts, names, complete=is_all and counted.complete)
+        names: dict[str, str] = {template: group.name for template, group in groups.items() if group.name is not None}
+        return _listing(wanted, counted.rows, dict(texts.items()), names, complete=is_all and counted.complete)
 
     def _window_ms(self, wanted: CountQuery) -> tuple[int, int]:
         """Return the window that buckets cut: the filter's; where that is open, or cannot be true, as far as there are lines."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sinks.row import Vector
+from sinks.row import TemplateId, TemplateText, Vector
 from sinks.sink import Sink, TemplateHit
 from worker.querying.ranking import Index, RankedTemplate, Ranking, SearchBounds, ranked
 from worker.querying.template_groups import TemplateGroup
@@ -23,6 +23,8 @@ MOST_NEAR = 1_024
 _GROWTH = 4
 MOST_BLOCKS = 1_000
 """Newest blocks whose templates are looked at when it is turned round."""
+_NO_TEXT = TemplateText("")
+"""Of a template that is found without reading its text."""
 
 
 class _Page(NamedTuple):
@@ -98,10 +100,10 @@ class _NearestFirst:
     def _nearest(self, limit: int) -> list[TemplateHit]:
         return nearest_but(self._index.sink, self._vector, limit, self._bounds.only.not_templates)
 
-    def _turned_round(self, tried: set[str], at_once: int) -> Iterator[_Page]:
+    def _turned_round(self, tried: set[TemplateId], at_once: int) -> Iterator[_Page]:
         index, bounds = self._index, self._bounds
         there = index.reader.newest_templates(bounds.only, most_blocks=MOST_BLOCKS, deadline_passed=bounds.deadline_passed)
-        others = [TemplateHit(template, 0.0, "") for template in there.templates if template not in tried]
+        others = [TemplateHit(template, 0.0, _NO_TEXT) for template in there.templates if template not in tried]
         left = of_open_families(index, others, bounds.full_families(self.ranked))
         hits = near_among(index.sink, self._vector, [hit.template for hit in left])
         for start in range(0, max(len(hits), 1), at_once):
@@ -116,7 +118,7 @@ def of_open_families(index: Index, hits: Sequence[TemplateHit], full: Collection
     return [hit for hit in hits if (group := groups.get(hit.template)) is None or group.family not in full]
 
 
-def nearest_but(sink: Sink, vector: Vector, limit: int, unwanted: Collection[str]) -> list[TemplateHit]:
+def nearest_but(sink: Sink, vector: Vector, limit: int, unwanted: Collection[TemplateId]) -> list[TemplateHit]:
     """Return the nearest `limit` templates that are not `unwanted`, nearest first; fewer only where there are no more.
 
     What is excluded is mostly near, so as many more are read at first; then up to all of them, as far as a sink goes.
@@ -130,13 +132,13 @@ def nearest_but(sink: Sink, vector: Vector, limit: int, unwanted: Collection[str
         wanted = min(wanted * _GROWTH, limit + len(unwanted))
 
 
-def near_among(sink: Sink, vector: Vector, templates: Collection[str]) -> list[TemplateHit]:
+def near_among(sink: Sink, vector: Vector, templates: Collection[TemplateId]) -> list[TemplateHit]:
     """Rank these templates, nearest first; one whose vector is not there (yet) is left out."""
     vectors = sink.templates.vectors(templates) if templates else {}
     found = list(vectors)
     scores = np.stack([vectors[template] for template in found]) @ vector if found else np.empty(0, np.float32)
     order = np.argsort(-scores, kind="stable")
-    return [TemplateHit(found[place], float(scores[place]), "") for place in order.tolist()]
+    return [TemplateHit(found[place], float(scores[place]), _NO_TEXT) for place in order.tolist()]
 
 
 def with_lines(index: Index, hits: Sequence[TemplateHit], bounds: SearchBounds) -> Ranking:
@@ -163,7 +165,7 @@ def _without_lines(index: Index, hits: Sequence[TemplateHit]) -> list[RankedTemp
     return [RankedTemplate(hit.template, hit.score, [], groups[hit.template].family) for hit in hits if hit.template in groups]
 
 
-def _known_groups(index: Index, hits: Sequence[TemplateHit]) -> dict[str, TemplateGroup]:
+def _known_groups(index: Index, hits: Sequence[TemplateHit]) -> dict[TemplateId, TemplateGroup]:
     """Return the groups of those templates that were met before or come with their text; reads nothing."""
     groups = index.templates.known_groups([hit.template for hit in hits])
     return groups | index.templates.groups_of({hit.template: hit.text for hit in hits if hit.text and hit.template not in groups})

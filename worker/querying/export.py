@@ -13,6 +13,7 @@ from sinks.reading.line_filter import LineFilter
 from sinks.reading.line_places import PLACE_PATTERN, LinePlace, parse_place
 from sinks.reading.ordered import OrderedLines, Reach
 from sinks.reading.selecting import Selection
+from sinks.row import TemplateId
 from worker.asking.answers import ExportedJson
 from worker.asking.filters import FILTERS
 from worker.asking.moments import MOST_MS
@@ -59,7 +60,7 @@ def selected(index: Index, sought: PreparedQuery, scope: Scope, deadline_passed:
         return Selection(scope.only, scope.templates), scope.complete
     if sought.vector is None and sought.is_exact:
         words, complete = words_of(text), scope.complete
-        holding: set[str] = set()
+        holding: set[TemplateId] = set()
         for identifier in words.identifiers:
             held = index.templates.holding(identifier, deadline_passed)
             holding.update(hit.template for hit in held.hits)

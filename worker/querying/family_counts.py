@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sinks.reading.counting import TemplateCounts
 from sinks.reading.line_filter import LineFilter
-from sinks.row import template_key
+from sinks.row import TemplateId, TemplateKey, template_key
 from worker.querying.ranking import Index, OutOfTime, groups_of_lines
 from worker.querying.template_groups import TemplateGroup, TemplateGroups
 
@@ -32,10 +32,10 @@ class FamilyCount(NamedTuple):
     first_ms: int
     last_ms: int
     """Times of its first and of its last line, both counted."""
-    frequent: str
-    """Id of the template with the most lines; of several, the lowest."""
-    newest: str
-    """Id of the template with the last line; of several, the lowest."""
+    frequent: TemplateId
+    """The template with the most lines; of several, the lowest."""
+    newest: TemplateId
+    """The template with the last line; of several, the lowest."""
 
 
 class FamilyCounts:
@@ -75,7 +75,7 @@ class FamilyCounts:
         wanted = np.isin(self._numbers, np.array([int(family, 16) for family in families], np.uint64))
         return {one.group.family: one for one in self._at(np.flatnonzero(wanted))}
 
-    def templates_of(self, families: Iterable[str]) -> list[str]:
+    def templates_of(self, families: Iterable[str]) -> list[TemplateId]:
         """Return the counted templates of some families."""
         wanted = np.isin(self._family_of, np.array([int(family, 16) for family in families], np.uint64))
         return self._named(np.flatnonzero(wanted))
@@ -85,7 +85,7 @@ class FamilyCounts:
         figures = (column[places].tolist() for column in self._figures)
         return list(map(FamilyCount, groups, *figures, self._named(self._frequent[places]), self._named(self._newest[places])))
 
-    def _named(self, places: NDArray[np.intp]) -> list[str]:
+    def _named(self, places: NDArray[np.intp]) -> list[TemplateId]:
         """Return the ids of some of the counted templates."""
         keys = self._keys[places]
         if not self._ids:
@@ -103,26 +103,27 @@ class FoundFamilies(NamedTuple):
     """uint64[n]: as `TemplateGroups.numbers` has them."""
     is_known: NDArray[np.bool_]
     """bool[n]: false where the deadline, or a template of which there is neither a row nor a line, left one out."""
-    ids: Mapping[int, str]
+    ids: Mapping[TemplateKey, TemplateId]
     """Of those that are not remembered: their ids by key."""
 
 
-def count_families(index: Index, only: LineFilter, templates: Collection[str] | None, deadline_passed: OutOfTime) -> FamilyCounts:
+def count_families(index: Index, only: LineFilter, templates: Collection[TemplateId] | None, deadline_passed: OutOfTime) -> FamilyCounts:
     """Count the lines of some templates (None: of all) by family. Raises SinkBusy."""
     wanted = None if templates is None else tuple(sorted(templates))
     counted = index.reader.count_templates(only, wanted, deadline_passed=deadline_passed)
     numbers, is_known = index.templates.groups.by_keys(counted.keys)
     unknown = np.flatnonzero(~is_known)
-    ids: dict[int, str] = {}
+    ids: dict[TemplateKey, TemplateId] = {}
     if len(unknown):
         ids = index.reader.template_ids(only, counted.keys[unknown], deadline_passed=deadline_passed)
-        named = [place for place in unknown.tolist() if int(counted.keys[place]) in ids]
-        found = families_of(index, [ids[int(counted.keys[place])] for place in named], deadline_passed)
+        keys = counted.keys.tolist()
+        named = [place for place in unknown.tolist() if keys[place] in ids]
+        found = families_of(index, [ids[keys[place]] for place in named], deadline_passed)
         numbers[named], is_known[named] = found.numbers, found.is_known
     return FamilyCounts(index.templates.groups, counted, FoundFamilies(numbers, is_known, ids))
 
 
-def families_of(index: Index, templates: Sequence[str], deadline_passed: OutOfTime) -> FoundFamilies:
+def families_of(index: Index, templates: Sequence[TemplateId], deadline_passed: OutOfTime) -> FoundFamilies:
     """Return the families of templates that have lines. Raises SinkBusy."""
     numbers, is_known = index.templates.groups.numbers(templates)
     missing = np.flatnonzero(~is_known)
@@ -137,7 +138,7 @@ def families_of(index: Index, templates: Sequence[str], deadline_passed: OutOfTi
     return FoundFamilies(numbers, is_known, {template_key(templates[place]): templates[place] for place in missing.tolist()})
 
 
-def _read_groups(index: Index, templates: Sequence[str], deadline_passed: OutOfTime) -> dict[str, TemplateGroup]:
+def _read_groups(index: Index, templates: Sequence[TemplateId], deadline_passed: OutOfTime) -> dict[TemplateId, TemplateGroup]:
     """Return the groups of templates by what is stored of them."""
     groups = index.templates.groups_of(index.sink.templates.texts(templates))
     without_row = [template for template in templates if template not in groups]

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, cast
 
 from sinks.line import Line
+from sinks.row import TemplateId, TemplateText
 from worker.asking.answers import FamilyJson, GroupJson, TemplatesJson
 from worker.querying.family_counts import FamilyCount, count_families
 from worker.querying.ranking import Index, OutOfTime, RankedTemplate, SearchBounds, by_family, groups_of_lines
@@ -56,7 +57,7 @@ def find_families(index: Index, sought: PreparedQuery, deadline_passed: OutOfTim
         counts = [of_best.get(family) or _at_least(groups[ranked[0].template], ranked) for family, ranked in best.items()]
         complete = counted.complete and ranking.complete and scope.complete
         scores = {family: ranked[0].score for family, ranked in best.items()}
-    examples: dict[str, list[Line]] = {}
+    examples: dict[TemplateId, list[Line]] = {}
     if counts and not deadline_passed():
         examples = index.reader.newest_lines([one.newest for one in counts], 1, scope.only, deadline_passed=deadline_passed).lines
     texts = index.sink.templates.texts([one.frequent for one in counts]) if counts else {}
@@ -76,7 +77,7 @@ def shown_group(group: TemplateGroup) -> GroupJson:
 
 def _members(
     index: Index, scope: Scope, best: Mapping[str, Sequence[RankedTemplate]], deadline_passed: OutOfTime
-) -> Collection[str] | None:
+) -> Collection[TemplateId] | None:
     """Return the templates of the best families; all that the filters admit where those are too many, or not all known."""
     found = index.templates.members(frozenset(best), deadline_passed) if best else Members([], complete=True)
     ranked = {one.template for templates in best.values() for one in templates}
@@ -92,7 +93,9 @@ def _at_least(group: TemplateGroup, ranked: Sequence[RankedTemplate]) -> FamilyC
     return FamilyCount(group, len(ranked), len(lines), min(times), max(times), best, best)
 
 
-def _summary(count: FamilyCount, texts: dict[str, str], examples: dict[str, list[Line]], scores: dict[str, float]) -> FamilySummary:
+def _summary(
+    count: FamilyCount, texts: Mapping[TemplateId, TemplateText], examples: Mapping[TemplateId, list[Line]], scores: Mapping[str, float]
+) -> FamilySummary:
     example = next(iter(examples.get(count.newest, ())), None)
     text = texts.get(count.frequent, "" if example is None else example.template_text)
     return FamilySummary(count, text, example, scores.get(count.group.family))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from sinks.line import Line
 from sinks.reading.line_filter import never
-from sinks.row import Vector
+from sinks.row import TemplateId, Vector
 from sinks.sink import TemplateHit
 from worker.querying.dense import rank_by_meaning
 from worker.querying.lexical import votes_by_words
@@ -40,9 +40,9 @@ def rank_by_both(index: Index, vector: Vector, words: Words, bounds: SearchBound
 
 def fuse(by_meaning: Ranking, by_words: Ranking, words: Words) -> Ranking:
     """Return the templates of both. Where the text has identifiers, words decide between equal ones and their lines are shown first."""
-    scores: dict[str, float] = {}
-    families: dict[str, str] = {}
-    lines: dict[str, dict[str, Line]] = {}
+    scores: dict[TemplateId, float] = {}
+    families: dict[TemplateId, str] = {}
+    lines: dict[TemplateId, dict[str, Line]] = {}
     for ranking in (by_words, by_meaning) if words.identifiers else (by_meaning, by_words):
         for place, template in enumerate(ranking.templates, start=1):
             scores[template.template] = scores.get(template.template, 0.0) + 1 / (_RANK_OFFSET + place)
@@ -74,7 +74,7 @@ def _with_lines_of_shown(index: Index, by_meaning: Ranking, by_words: Ranking, w
     """
     # If ranking took all the time, lines are read nevertheless, once: without them there is no answer.
     passed = never if bounds.deadline_passed() else bounds.deadline_passed
-    read: dict[str, list[Line]] = {}
+    read: dict[TemplateId, list[Line]] = {}
     while True:
         fused = fuse(_with_lines(by_meaning, read), _with_lines(by_words, read), words)
         unread = [template.template for template in _shown(fused.templates, bounds) if not template.lines]
@@ -90,7 +90,7 @@ def _with_lines_of_shown(index: Index, by_meaning: Ranking, by_words: Ranking, w
     return Ranking(templates, fused.complete and not unread)
 
 
-def _with_lines(ranking: Ranking, read: Mapping[str, list[Line]]) -> Ranking:
+def _with_lines(ranking: Ranking, read: Mapping[TemplateId, list[Line]]) -> Ranking:
     """Return a ranking with the lines that were read, without the templates that have none."""
     templates = [template._replace(lines=template.lines or read.get(template.template, [])) for template in ranking.templates]
     return ranking._replace(templates=[template for template in templates if template.lines or template.template not in read])

@@ -9,6 +9,8 @@ from functools import partial
 from typing import NamedTuple
 
 from sinks.line import Line
+from sinks.reading.selecting import Selection
+from sinks.row import TemplateId
 from worker.querying.dense import MOST_TEMPLATES, of_open_families, with_lines
 from worker.querying.query_words import Identifier, Words, with_all
 from worker.querying.ranking import Index, RankedTemplate, Ranking, SearchBounds, ranked
@@ -70,7 +72,7 @@ def votes_by_words(index: Index, words: Words, bounds: SearchBounds, *, least_sh
 def lines_with_identifiers(index: Index, words: Words, limit: int, bounds: SearchBounds) -> FoundLines:
     """Return lines that have all identifiers and, if those are fewer than `limit`, lines that have any. Raises SinkBusy."""
     found: dict[str, Line] = {}
-    holding: dict[str, list[str]] = {}
+    holding: dict[str, list[TemplateId]] = {}
     complete = True
     for identifier in words.identifiers:
         held = index.templates.holding(identifier, bounds.deadline_passed)
@@ -96,18 +98,20 @@ def lines_with_identifiers(index: Index, words: Words, limit: int, bounds: Searc
     return FoundLines(sorted(found.values(), key=rank_of)[:limit], complete)
 
 
-def _lines_with(index: Index, wanted: Collection[Identifier], holding: Collection[str], limit: int, bounds: SearchBounds) -> FoundLines:
+def _lines_with(
+    index: Index, wanted: Collection[Identifier], holding: Collection[TemplateId], limit: int, bounds: SearchBounds
+) -> FoundLines:
     """Return the newest lines that have all of these identifiers; `holding` are the templates whose text has one of them."""
-    is_match, passed = with_all(wanted), bounds.deadline_passed
-    lines_with = partial(index.reader.lines_with, literals=[identifier.text for identifier in wanted if identifier.text.isascii()])
+    literals = [identifier.text for identifier in wanted if identifier.text.isascii()]
+    lines_with = partial(index.reader.lines_with, limit=limit, literals=literals, deadline_passed=bounds.deadline_passed)
+    matching = Selection(bounds.only, bounds.templates, with_all(wanted))
     if bounds.templates is not None:
-        only_these = lines_with((), is_match, limit, bounds.only, templates=bounds.templates, deadline_passed=passed)
+        only_these = lines_with(matching)
         return FoundLines(only_these.lines, only_these.complete)
-    keys = {key for identifier in wanted for key in identifier.keys}
-    by_words = lines_with(keys, is_match, limit, bounds.only, deadline_passed=passed)
+    by_words = lines_with(matching._replace(keys=tuple({key for identifier in wanted for key in identifier.keys})))
     if not holding:
         return FoundLines(by_words.lines, by_words.complete)
-    by_template = lines_with((), is_match, limit, bounds.only, templates=holding, deadline_passed=passed)
+    by_template = lines_with(matching._replace(templates=frozenset(holding)))
     return FoundLines([*by_words.lines, *by_template.lines], by_words.complete and by_template.complete)
 
 
@@ -130,7 +134,7 @@ def _templates_with_identifiers(index: Index, words: Words, bounds: SearchBounds
 
 def _grouped(index: Index, words: Words, lines: Sequence[Line]) -> list[RankedTemplate]:
     """Group lines by their template; the order is that of each group's best line."""
-    groups: dict[str, list[Line]] = {}
+    groups: dict[TemplateId, list[Line]] = {}
     for line in lines:
         groups.setdefault(line.template, []).append(line)
     return ranked(index, [(template, score_of(words, group[0]), group) for template, group in groups.items()])

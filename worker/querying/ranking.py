@@ -10,6 +10,7 @@ from typing import NamedTuple
 from sinks.line import Line
 from sinks.reading.line_filter import LineFilter
 from sinks.reading.reader import BlockReader
+from sinks.row import TemplateId
 from sinks.sink import Sink
 from worker.querying.template_groups import TemplateGroup
 from worker.querying.template_index import TemplateIndex
@@ -32,8 +33,7 @@ class Index(NamedTuple):
 class RankedTemplate(NamedTuple):
     """A template that a query found, and lines of it."""
 
-    template: str
-    """Its id."""
+    template: TemplateId
     score: float
     lines: list[Line]
     """Those to be shown first: those with the query's identifiers, then its newest ones. None: not read yet."""
@@ -58,8 +58,8 @@ class SearchBounds(NamedTuple):
     """Most lines of one template."""
     only: LineFilter
     deadline_passed: OutOfTime
-    templates: frozenset[str] | None = None
-    """Ids: only these templates; None: all."""
+    templates: frozenset[TemplateId] | None = None
+    """Only these; None: all."""
     deep: bool = False
     """Whether many templates are ranked, however few lines are wanted."""
     per_family: int | None = None
@@ -79,7 +79,7 @@ class SearchBounds(NamedTuple):
         most = self.per_family
         return frozenset(family for family, lines in self._lines_of_families(templates).items() if lines >= most)
 
-    def admits(self, template: str) -> bool:
+    def admits(self, template: TemplateId) -> bool:
         """Whether lines of a template are wanted."""
         return template not in self.only.not_templates and (self.templates is None or template in self.templates)
 
@@ -103,12 +103,12 @@ def by_family(templates: Iterable[RankedTemplate]) -> dict[str, list[RankedTempl
     return families
 
 
-def groups_of_lines(index: Index, lines: Iterable[Line]) -> dict[str, TemplateGroup]:
+def groups_of_lines(index: Index, lines: Iterable[Line]) -> dict[TemplateId, TemplateGroup]:
     """Return the groups of the lines' templates by their ids; lines have the texts, so nothing is read."""
     return index.templates.groups_of({line.template: line.template_text for line in lines})
 
 
-def ranked(index: Index, templates: Sequence[tuple[str, float, list[Line]]]) -> list[RankedTemplate]:
+def ranked(index: Index, templates: Sequence[tuple[TemplateId, float, list[Line]]]) -> list[RankedTemplate]:
     """Return templates with their families, given id, score and lines of each."""
     groups = groups_of_lines(index, [lines[0] for _, _, lines in templates])
     return [RankedTemplate(template, score, lines, groups[template].family) for template, score, lines in templates]

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sinks.reading.line_filter import LineFilter
+from sinks.row import TemplateId
 from worker.asking.filters import Filters
 from worker.querying.ranking import Index, OutOfTime
 
@@ -20,8 +21,8 @@ class Scope(NamedTuple):
     """
 
     only: LineFilter
-    templates: frozenset[str] | None
-    """Ids; None: of any."""
+    templates: frozenset[TemplateId] | None
+    """None: of any."""
     complete: bool
     """False when not all templates of the filter's families are known, wanted or excluded."""
 
@@ -30,7 +31,7 @@ def scope_of(index: Index, filters: Filters, deadline_passed: OutOfTime) -> Scop
     """Return which lines pass filters. Raises SinkBusy."""
     only = line_filter(filters)
     columns = filters.by_column()
-    templates = frozenset(columns["templates"]) or None
+    templates = frozenset(map(TemplateId, columns["templates"])) or None
     unwanted, complete = _excluded(index, columns, deadline_passed)
     if families := frozenset(columns["families"]):
         found = index.templates.members(families, deadline_passed)
@@ -42,9 +43,9 @@ def scope_of(index: Index, filters: Filters, deadline_passed: OutOfTime) -> Scop
     return Scope(only._replace(not_templates=unwanted), None, complete)
 
 
-def _excluded(index: Index, columns: Mapping[str, Sequence[str]], deadline_passed: OutOfTime) -> tuple[frozenset[str], bool]:
+def _excluded(index: Index, columns: Mapping[str, Sequence[str]], deadline_passed: OutOfTime) -> tuple[frozenset[TemplateId], bool]:
     """Return the templates that filters exclude, and whether they are complete and few enough that no other is missed."""
-    unwanted = frozenset(columns["not_templates"])
+    unwanted = frozenset(map(TemplateId, columns["not_templates"]))
     if not (families := frozenset(columns["not_families"])):
         return unwanted, True
     found = index.templates.members(families, deadline_passed)

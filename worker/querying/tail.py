@@ -78,10 +78,8 @@ class Tail:
     def _newest(self, sought: PreparedQuery, most: int, deadline_passed: OutOfTime) -> tuple[list[Line], bool]:
         """Return the newest lines of the index by their own time, the last one last."""
         selection, is_certain = self._selection(sought, deadline_passed)
-        is_match = selection.is_match or _any
-        found = self._index.reader.lines_with(
-            selection.keys, is_match, most, selection.only, templates=selection.templates, deadline_passed=deadline_passed
-        )
+        with_texts = selection._replace(is_match=selection.is_match or _any)
+        found = self._index.reader.lines_with(with_texts, most, deadline_passed=deadline_passed)
         return found.lines[::-1], is_certain
 
     def _selection(self, sought: PreparedQuery, deadline_passed: OutOfTime) -> tuple[Selection, bool]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from consumers.columns import string_column
 from consumers.text.families import family_of
 from consumers.text.regex import find_matching
+from sinks.row import TemplateId, TemplateText
 from worker.settings.template_tables import TemplateTable
 
 MOST_REMEMBERED = 1_000_000
@@ -62,8 +63,8 @@ class TemplateGroups:
         """Whether no more templates are remembered; their groups are still computed."""
         return len(self._ids) >= self._most
 
-    def learn(self, texts: Mapping[str, str]) -> dict[str, TemplateGroup]:
-        """Return the group of each template, given its id and its text, and remember it."""
+    def learn(self, texts: Mapping[TemplateId, TemplateText]) -> dict[TemplateId, TemplateGroup]:
+        """Return the group of each template, and remember it."""
         found = self.find(texts)
         new = [template for template in texts if template not in found]
         if new:
@@ -72,14 +73,14 @@ class TemplateGroups:
             found |= zip(new, groups, strict=True)
         return found
 
-    def find(self, templates: Iterable[str]) -> dict[str, TemplateGroup]:
+    def find(self, templates: Iterable[TemplateId]) -> dict[TemplateId, TemplateGroup]:
         """Return the groups of those of some templates that are remembered."""
         wanted = list(templates)
         families, is_known = self.numbers(wanted)
         known = np.flatnonzero(is_known)
         return {wanted[at]: self.group_of(family) for at, family in zip(known.tolist(), families[known].tolist(), strict=True)}
 
-    def numbers(self, templates: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    def numbers(self, templates: Sequence[TemplateId]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
         """Return the ids of the families of n templates as numbers, uint64[n], and which of the templates are remembered, bool[n]."""
         if not templates or not len(self._ids):
             return np.zeros(len(templates), np.uint64), np.zeros(len(templates), np.bool_)
@@ -94,7 +95,7 @@ class TemplateGroups:
         places = self._places(keys)
         return self._families[places], self._keys[places] == keys.view(np.uint64)
 
-    def ids(self, keys: NDArray[np.int64]) -> list[str]:
+    def ids(self, keys: NDArray[np.int64]) -> list[TemplateId]:
         """Return the ids of remembered templates, given their keys."""
         return _as_ids(self._ids[self._places(keys)]) if len(keys) else []
 
@@ -102,7 +103,7 @@ class TemplateGroups:
         """Return the group with this number."""
         return TemplateGroup(f"{number:016x}", self._names.get(number))
 
-    def members(self, families: Collection[str]) -> list[str]:
+    def members(self, families: Collection[str]) -> list[TemplateId]:
         """Return the remembered templates of some families, in the order of their ids."""
         wanted = np.array([int(family, 16) for family in families], np.uint64)
         return _as_ids(self._ids[np.isin(self._families, wanted)])
@@ -115,7 +116,7 @@ class TemplateGroups:
         """Return where templates are, if they are remembered."""
         return np.minimum(np.searchsorted(self._keys, keys.view(np.uint64)), len(self._keys) - 1)
 
-    def _grouped(self, texts: Sequence[str]) -> list[TemplateGroup]:
+    def _grouped(self, texts: Sequence[TemplateText]) -> list[TemplateGroup]:
         """Return the groups of some texts; a pattern is tried on all of them at once."""
         groups: dict[int, TemplateGroup] = {}
         if self._named:
@@ -125,7 +126,7 @@ class TemplateGroups:
                     groups.setdefault(place, group)
         return [groups.get(place) or TemplateGroup(family_of(text)) for place, text in enumerate(texts)]
 
-    def _remember(self, templates: Sequence[str], groups: Sequence[TemplateGroup]) -> None:
+    def _remember(self, templates: Sequence[TemplateId], groups: Sequence[TemplateGroup]) -> None:
         room = max(self._most - len(self._ids), 0)
         if not room:
             return
@@ -143,12 +144,12 @@ def named_family(name: str) -> str:
     return blake2b(_NAMED + name.encode("utf-8", "replace"), digest_size=_ID_BYTES).hexdigest()
 
 
-def _packed(templates: Sequence[str]) -> NDArray[np.bytes_]:
+def _packed(templates: Sequence[TemplateId]) -> NDArray[np.bytes_]:
     """Return template ids as 16 bytes each; trailing zeros are not told from none, as all have the same length."""
     return np.frombuffer(bytes.fromhex("".join(templates)), "S16")
 
 
-def _as_ids(packed: NDArray[np.bytes_]) -> list[str]:
+def _as_ids(packed: NDArray[np.bytes_]) -> list[TemplateId]:
     """Undo `_packed`."""
     raw = packed.tobytes().hex()
-    return [raw[at : at + 32] for at in range(0, len(raw), 32)]
+    return [TemplateId(raw[at : at + 32]) for at in range(0, len(raw), 32)]

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sinks.row import TemplateId, TemplateText
 from sinks.sink import TemplateHit, TemplateView
 from worker.querying.postings import Postings
 from worker.querying.query_words import Identifier, Words, terms_of
@@ -45,8 +46,8 @@ class TemplatesFound(NamedTuple):
 class Members(NamedTuple):
     """Templates of some families."""
 
-    templates: list[str]
-    """Ids, ascending."""
+    templates: list[TemplateId]
+    """Ascending."""
     complete: bool
     """False when a bound or the deadline left some out."""
 
@@ -65,9 +66,9 @@ class TemplateIndex:
         self._clock = clock
         self._groups = TemplateGroups() if groups is None else groups
         self._most = most
-        self._known: set[str] = set()
-        self._ids: list[str] = []
-        self._texts: list[str] = []
+        self._known: set[TemplateId] = set()
+        self._ids: list[TemplateId] = []
+        self._texts: list[TemplateText] = []
         self._postings = Postings()
         self._after = ""
         """Where reading goes on."""
@@ -122,7 +123,7 @@ class TemplateIndex:
         self._is_behind = False  # whatever happens: the next question for families says so again
         self._is_behind = not self._read(MOST_REMEMBERED, lambda: True) and not self._groups.is_full
 
-    def known_groups(self, templates: Collection[str]) -> dict[str, TemplateGroup]:
+    def known_groups(self, templates: Collection[TemplateId]) -> dict[TemplateId, TemplateGroup]:
         """Return the groups of those of some templates that were met before; reads nothing."""
         return self._groups.find(templates)
 
@@ -131,8 +132,8 @@ class TemplateIndex:
         """What is remembered of templates' groups."""
         return self._groups
 
-    def groups_of(self, texts: Mapping[str, str]) -> dict[str, TemplateGroup]:
-        """Return the group of each template, given its id and its text; reads nothing."""
+    def groups_of(self, texts: Mapping[TemplateId, TemplateText]) -> dict[TemplateId, TemplateGroup]:
+        """Return the group of each template; reads nothing."""
         return self._groups.learn(texts)
 
     def _hit(self, place: int, score: float) -> TemplateHit:
@@ -184,7 +185,7 @@ class TemplateIndex:
             self._known, self._ids, self._texts, self._postings = set(), [], [], Postings()
             self._groups.forget()
 
-    def _add(self, page: Sequence[tuple[str, str]]) -> None:
+    def _add(self, page: Sequence[tuple[TemplateId, TemplateText]]) -> None:
         self._groups.learn(dict(page))
         if not self._view.capabilities.ranks_words:
             new = [(template, text) for template, text in page if template not in self._known][: self._most - len(self._ids)]

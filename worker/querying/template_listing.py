@@ -8,6 +8,7 @@ from typing import NamedTuple, cast
 
 from sinks.line import Line
 from sinks.reading.counting import CountQuery
+from sinks.row import TemplateId
 from worker.asking.answers import FamilyJson, GroupJson, TemplatesJson
 from worker.querying.family_counts import families_of
 from worker.querying.family_listing import families_document, find_families, shown_group
@@ -21,7 +22,7 @@ from worker.querying.template_groups import TemplateGroup
 class TemplateCount(NamedTuple):
     """How often one template occurred."""
 
-    template: str
+    template: TemplateId
     """Its id."""
     lines: int
     """Lines, and chunks of long lines."""
@@ -56,7 +57,7 @@ def find_templates(index: Index, sought: PreparedQuery, deadline_passed: OutOfTi
     """Return the `k` first templates under the query's filters; without a text the most frequent. Raises SinkBusy."""
     query = sought.query
     scope = scope_of(index, query.filters, deadline_passed)
-    only, scores = scope.only, dict[str, float]()
+    only, scores = scope.only, dict[TemplateId, float]()
     if query.text is None:
         wanted = None if scope.templates is None else tuple(sorted(scope.templates))
         counted = index.reader.count(CountQuery(only, templates=wanted, by=("template",), top=query.k), deadline_passed=deadline_passed)
@@ -72,7 +73,7 @@ def find_templates(index: Index, sought: PreparedQuery, deadline_passed: OutOfTi
         complete = counted.complete and ranking.complete and scope.complete
         scores = {found.template: found.score for found in ranked}
     ids = [count.template for count in counts]
-    examples: dict[str, list[Line]] = {}
+    examples: dict[TemplateId, list[Line]] = {}
     if ids and not deadline_passed():
         examples = index.reader.newest_lines(ids, 1, only, deadline_passed=deadline_passed).lines
     texts = index.sink.templates.texts(ids) if ids else {}
@@ -94,7 +95,7 @@ def find_templates(index: Index, sought: PreparedQuery, deadline_passed: OutOfTi
 
 
 def _counted(key: tuple[int | str, ...], lines: int, first_ms: int, last_ms: int) -> TemplateCount:
-    return TemplateCount(str(key[0]), lines, first_ms, last_ms)
+    return TemplateCount(TemplateId(str(key[0])), lines, first_ms, last_ms)
 
 
 def _at_least(found: RankedTemplate) -> TemplateCount:

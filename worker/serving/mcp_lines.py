@@ -14,7 +14,7 @@ from consumers.decode.decoder import Decoder
 from consumers.text.chunk import Chunker
 from consumers.text.split_long import PieceLimits
 from sinks.line import PIECE_BYTES
-from sinks.row import template_id
+from sinks.row import TemplateText, template_id
 from worker.settings.settings import Settings
 from worker.settings.tables import MaskTable, new_masker, new_redactor
 from worker.settings.topic_tables import TopicTable
@@ -53,11 +53,11 @@ class LineReader:
         """
         settings = self._settings
         tables = settings.topic if topic is None else (settings.topic_table(topic),)
-        topics: dict[str, list[str]] = {}
+        topics: dict[TemplateText, list[str]] = {}
         with self._lock:
             for table in tables:
                 for text in self._masked(line, table):
-                    topics.setdefault(text, []).append(topic or table.name or table.pattern or "")
+                    topics.setdefault(TemplateText(text), []).append(topic or table.name or table.pattern or "")
         return [LineTemplate(template_id(text), text, tuple(dict.fromkeys(names))) for text, names in topics.items()][:_MOST_TEMPLATES]
 
     def _masked(self, line: str, table: TopicTable) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from consumers.columns import string_column
 from consumers.text.families import family_of
 from consumers.text.mask import Masker
-from sinks.row import template_id
+from tests.template_ids import id_of
 
 
 def ids_of(masker: Masker, lines: Sequence[str], batch_lines: int) -> list[tuple[str, str]]:
@@ -15,7 +15,7 @@ def ids_of(masker: Masker, lines: Sequence[str], batch_lines: int) -> list[tuple
     ids: list[tuple[str, str]] = []
     for start in range(0, len(lines), batch_lines):
         masked = masker.mask_column(string_column(lines[start : start + batch_lines]))
-        of = [(template_id(text), family_of(text)) for text in masked.values]
+        of = [(id_of(text), family_of(text)) for text in masked.values]
         ids += [of[code] for code in masked.codes.tolist()]
     return ids
 

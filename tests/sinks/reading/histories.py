@@ -6,6 +6,7 @@ from typing import NamedTuple
 from sinks.block import Block, BlockId, BlockPlace
 from sinks.line import Line
 from sinks.lines import cut_of
+from sinks.row import TemplateText
 from tests.sinks.reading.oracle import Stored
 from tests.world import block, run
 
@@ -75,7 +76,7 @@ def _entries(random: Random, settings: Settings, topic: str, partition: int, off
                         chunk=chunk,
                         chunks=chunks,
                         text=text,
-                        template_text=template,
+                        template_text=TemplateText(template),
                         time=1_000 * (offset // 2) + 7 * partition + later_ms,
                         kafka_time=5,
                         service=f"s{(offset + service) % 3}",

@@ -12,10 +12,10 @@ from sinks.reading.line_filter import LineFilter
 from sinks.reading.ordered import Reach
 from sinks.reading.reader import BlockReader
 from sinks.reading.selecting import Selection
-from sinks.row import template_id
+from tests.template_ids import id_of
 from tests.world import block, line, open_sink, run
 
-OLD, NEW = template_id("old words"), template_id("new words")
+OLD, NEW = id_of("old words"), id_of("new words")
 
 
 def written(*runs: list[Line]) -> BlockReader:
@@ -51,7 +51,7 @@ def test_a_search_does_not_find_a_line_as_it_was_before_it_was_read_again(stored
     found = reader.newest_lines([OLD], 10, LineFilter())
     assert [one.offset for one in found.lines.get(OLD, [])] == left
     assert found.complete
-    by_text = reader.lines_with((), with_old_id, 10, LineFilter())
+    by_text = reader.lines_with(Selection(LineFilter(), is_match=with_old_id), 10)
     assert [one.offset for one in by_text.lines] == left
 
 

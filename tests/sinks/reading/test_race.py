@@ -7,9 +7,11 @@ from random import Random
 import numpy as np
 import pytest
 
+from sinks.reading.between import RecordRange
 from sinks.reading.counting import CountQuery
 from sinks.reading.line_filter import LineFilter
 from sinks.reading.reader import BlockReader
+from sinks.reading.selecting import Selection
 from sinks.sink import BlockFilter
 from tests.sinks.reading.racing import BLOCKS, LINES, RacingSink
 from tests.world import TEMPLATE
@@ -25,12 +27,12 @@ def newest_offsets(reader: BlockReader) -> tuple[list[int], bool]:
 
 
 def matching_offsets(reader: BlockReader) -> tuple[list[int], bool]:
-    found = reader.lines_with((), lambda texts: np.ones(len(texts), np.bool_), 1_000, ALL)
+    found = reader.lines_with(Selection(ALL, is_match=lambda texts: np.ones(len(texts), np.bool_)), 1_000)
     return [line.offset for line in found.lines], found.complete
 
 
 def offsets_between(reader: BlockReader) -> tuple[list[int], bool]:
-    found = reader.lines_between("logs", 0, 0, 100)
+    found = reader.lines_between(RecordRange("logs", 0, 0, 100))
     return [line.offset for line in found.lines], found.complete
 
 

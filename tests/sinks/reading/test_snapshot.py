@@ -7,10 +7,12 @@ import pytest
 
 from sinks.arrow import pack
 from sinks.block import Block, BlockColumns, BlockId
+from sinks.reading.between import RecordRange
 from sinks.reading.counting import CountQuery
 from sinks.reading.line_filter import LineFilter
 from sinks.reading.matching import MatchingLines
 from sinks.reading.reader import BlockReader
+from sinks.reading.selecting import Selection
 from sinks.reading.snapshot import LONGEST_S, MOST_ATTEMPTS
 from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SinkBusy
 from tests.fakes.sink import FakeSink
@@ -72,7 +74,7 @@ def test_a_read_that_is_too_old_begins_anew_once_and_then_ends(sink: SlowSink, r
 
 def test_an_answer_that_comes_too_late_begins_the_read_anew(sink: SlowSink, reader: BlockReader) -> None:
     sink.call_s = LONGEST_S - 1
-    assert offsets(reader.lines_between("logs", 0, 0, 12).lines) == list(range(12))
+    assert offsets(reader.lines_between(RecordRange("logs", 0, 0, 12)).lines) == list(range(12))
     assert sink.calls.count("find_blocks") == 2
 
 
@@ -98,7 +100,7 @@ def test_a_listed_block_that_is_gone_begins_the_read_anew(sink: SlowSink, reader
         one: stored for one, stored in sink.blocks.items() if one not in small
     }
     sink.vanish_after_listing = [small[2]]
-    found = reader.lines_between("logs", 0, 0, 12)
+    found = reader.lines_between(RecordRange("logs", 0, 0, 12))
     assert sink.calls.count("find_blocks") == 2
     assert offsets(found.lines) == list(range(8))
 
@@ -109,13 +111,13 @@ def test_blocks_that_vanish_again_and_again_make_the_sink_busy(sink: SlowSink) -
     sink.write_blocks(more)
     sink.vanish_after_listing = [one.id for one in more]
     with pytest.raises(SinkBusy, match="gone"):
-        reader.lines_between("logs", 0, 0, 1_000)
-    assert offsets(reader.lines_between("logs", 0, 0, 1_000).lines) == list(range(12))
+        reader.lines_between(RecordRange("logs", 0, 0, 1_000))
+    assert offsets(reader.lines_between(RecordRange("logs", 0, 0, 1_000)).lines) == list(range(12))
 
 
 def test_a_block_that_a_bounded_read_does_not_see_yet_is_read_again_at_once(sink: SlowSink, reader: BlockReader) -> None:
     sink.late = set(sink.blocks)
-    assert offsets(reader.lines_between("logs", 0, 0, 12).lines) == list(range(12))
+    assert offsets(reader.lines_between(RecordRange("logs", 0, 0, 12)).lines) == list(range(12))
     assert sink.calls.count("find_blocks") == 1
 
 
@@ -124,20 +126,19 @@ def replaced(stored: Block, column: str) -> Block:
 
 
 @pytest.mark.parametrize("column", ["places", "texts", "fields"])
-def test_a_damaged_block_is_left_out_and_named(sink: SlowSink, reader: BlockReader, column: str) -> None:
+def test_a_damaged_block_is_left_out_and_makes_an_answer_incomplete(sink: SlowSink, reader: BlockReader, column: str) -> None:
     one = next(one for one in sink.blocks if one.first == 1)
     sink.blocks[one] = replaced(sink.blocks[one], column)
-    between = reader.lines_between("logs", 0, 0, 12)
+    between = reader.lines_between(RecordRange("logs", 0, 0, 12))
     assert offsets(between.lines) == [0, 1, 2, 3, 8, 9, 10, 11]
-    assert between.damaged == (one,)
     assert not between.complete
     newest = reader.newest_lines([TEMPLATE], 100, ALL)
     assert offsets(newest.lines[TEMPLATE]) == [11, 10, 9, 8, 3, 2, 1, 0]
-    assert (newest.complete, newest.damaged) == (False, (one,))
+    assert not newest.complete
 
 
 def with_literals(reader: BlockReader, *literals: str) -> MatchingLines:
-    return reader.lines_with((), lambda texts: np.ones(len(texts), np.bool_), 100, ALL, literals=literals)
+    return reader.lines_with(Selection(ALL, is_match=lambda texts: np.ones(len(texts), np.bool_)), 100, literals=literals)
 
 
 def test_a_block_without_a_literal_is_left_out_and_not_read_again_for_it(sink: SlowSink, reader: BlockReader) -> None:
@@ -156,7 +157,7 @@ def test_texts_that_cannot_be_read_may_hold_any_literal_so_the_answer_is_incompl
     one = next(one for one in sink.blocks if one.first == 1)
     sink.blocks[one] = sink.blocks[one]._replace(texts=texts)
     found = with_literals(reader, "line 1")
-    assert (offsets(found.lines), found.complete, found.damaged) == ([11, 10, 9, 8, 3, 2, 1, 0], False, (one,))
+    assert (offsets(found.lines), found.complete) == ([11, 10, 9, 8, 3, 2, 1, 0], False)
 
 
 def test_a_damaged_block_that_must_be_unpacked_makes_a_count_incomplete(sink: SlowSink, reader: BlockReader) -> None:
@@ -164,7 +165,7 @@ def test_a_damaged_block_that_must_be_unpacked_makes_a_count_incomplete(sink: Sl
     sink.blocks[one] = sink.blocks[one]._replace(places=b"damaged")
     assert reader.count(CountQuery()).complete  # from heads
     cut = reader.count(CountQuery(LineFilter(since_ms=5_000)))
-    assert (cut.rows[0].lines, cut.complete, cut.damaged) == (4, False, (one,))
+    assert (cut.rows[0].lines, cut.complete) == (4, False)
 
 
 def test_a_deadline_that_is_over_ends_every_question(reader: BlockReader) -> None:
@@ -172,7 +173,7 @@ def test_a_deadline_that_is_over_ends_every_question(reader: BlockReader) -> Non
         return True
 
     assert not reader.newest_lines([TEMPLATE], 1, ALL, deadline_passed=passed).complete
-    assert not reader.lines_between("logs", 0, 0, 12, deadline_passed=passed).complete
-    assert not reader.lines_with((), lambda texts: [False] * len(texts), 1, ALL, deadline_passed=passed).complete  # type: ignore[arg-type,return-value]
+    assert not reader.lines_between(RecordRange("logs", 0, 0, 12), deadline_passed=passed).complete
+    assert not reader.lines_with(Selection(ALL, is_match=lambda texts: [False] * len(texts)), 1, deadline_passed=passed).complete  # type: ignore[arg-type,return-value]
     assert not reader.newest_templates(ALL, deadline_passed=passed).complete
     assert not reader.count(CountQuery(LineFilter(since_ms=1_000)), deadline_passed=passed).complete

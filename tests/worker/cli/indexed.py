@@ -12,7 +12,7 @@ from sinks.codec import decode_lines
 from sinks.line import Line
 from sinks.lines import all_lines
 from sinks.milvus.lite import LocalMilvus
-from sinks.milvus.milvus_client import MilvusConnection
+from sinks.milvus.milvus_client import MilvusAddress, MilvusConnection
 from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.milvus.milvus_sink import MilvusSink
 from sinks.row import line_id
@@ -88,7 +88,7 @@ class Indexed:
     def drop_template(self, template: str) -> None:
         """Remove a template, which the sink itself cannot do."""
         local = LocalMilvus(Path(self.uri))
-        client = MilvusConnection(local.address, token="", db="", timeout_s=30.0, write_timeout_s=60.0, consistency="Strong")
+        client = MilvusConnection(MilvusAddress(local.address), timeout_s=30.0, write_timeout_s=60.0, consistency="Strong")
         name = f"vectail_templates_{self._space.id[:8]}"
         client.load(name)
         client.delete(name, f'template == "{template}"')

@@ -21,6 +21,7 @@ from sinks.line import Line
 from sinks.milvus.lite import LocalMilvus
 from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.milvus.milvus_sink import MilvusSink
+from sinks.reading.between import RecordRange
 from sinks.reading.reader import BlockReader
 from sinks.sink import SinkRejected
 from tests.model_fixture import CACHE
@@ -126,7 +127,7 @@ def lines_of(index: Callable[[], MilvusSink], topic: str) -> list[Line]:
     """Return what readers get of partition 1."""
     sink = index()
     try:
-        found = BlockReader(sink).lines_between(topic, 1, 0, 100, strong=True)
+        found = BlockReader(sink).lines_between(RecordRange(topic, 1, 0, 100), strong=True)
     finally:
         sink.close()
     assert found.complete

@@ -10,10 +10,11 @@ from consumers.text.families import family_of
 from sinks.milvus.fields import templates_name
 from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.milvus.milvus_sink import MilvusSink
-from sinks.row import TemplateRow, template_id
+from sinks.row import TemplateRow, TemplateText
 from tests.model_fixture import CACHE
 from tests.services.milvus import MilvusServer, drop
 from tests.services.ports import free_port
+from tests.template_ids import id_of
 from tests.worker.cli.conftest import RunHere
 from tests.worker.cli.console import in_one_line
 from tests.world import blocks, line
@@ -42,7 +43,9 @@ def filled(milvus: MilvusServer) -> Iterator[str]:
     sink = MilvusSink(settings.milvus, vector_space(model.space), consumer_group=settings.kafka.group)
     sink.open()
     now_ms = int(time.time() * 1000)
-    sink.templates.upsert([TemplateRow(template_id(text.masked), vector, text.masked) for text, vector in zip(texts, vectors, strict=True)])
+    sink.templates.upsert(
+        [TemplateRow(id_of(text.masked), vector, TemplateText(text.masked)) for text, vector in zip(texts, vectors, strict=True)]
+    )
     lines = [
         line(offset, text=f"{text} {n}", template_text=text, time=now_ms - 600_000 * n)
         for offset, (text, n) in enumerate((text, n) for text, lines in TEMPLATES.items() for n in range(lines))
@@ -82,7 +85,7 @@ def test_the_most_frequent_come_first_with_first_last_and_example(run_here: RunH
 def test_the_templates_of_a_family_are_listed_one_by_one(run_here: RunHere) -> None:
     ended = run_here("templates", "--direct", "--json", "--expand", "--family", family_of("disk full"))
     (template,) = json.loads(ended.out)["templates"]
-    assert (template["template"], template["family"], template["lines"]) == (template_id("disk full"), family_of("disk full"), 3)
+    assert (template["template"], template["family"], template["lines"]) == (id_of("disk full"), family_of("disk full"), 3)
 
 
 @pytest.mark.usefixtures("named")

@@ -8,8 +8,9 @@ import pytest
 from consumers.ledger import Ledger
 from consumers.record import Partition, records_of
 from consumers.rejection import RejectedPiece
-from sinks.row import template_id
+from sinks.row import TemplateText
 from tests.consumers.records import record, rejection
+from tests.template_ids import id_of
 from tests.worker.indexing.line_batches import LOGS, LineBatches, numbers_of
 from tests.worker.letters import Letters
 from worker.embedding.cache.vector_levels import VectorSource
@@ -18,7 +19,7 @@ from worker.indexing.line_batch import LineBatch, NewTemplate
 from worker.indexing.parked import Parked
 
 OTHER = Partition("other", 0)
-A, B, C = (NewTemplate(template_id(text), text, "logs") for text in "abc")
+A, B, C = (NewTemplate(id_of(text), TemplateText(text), "logs") for text in "abc")
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def flights() -> Flights:
 
 
 def landing(template: str, *, tokens: int = 5, source: VectorSource = "engine") -> Completed:
-    return Completed(template_id(template), tokens, source)
+    return Completed(id_of(template), tokens, source)
 
 
 def test_landing_twice_hands_nothing_out_twice(flights: Flights, batches: LineBatches) -> None:
@@ -87,9 +88,9 @@ def test_a_template_is_known_no_longer_than_it_may_be(batches: LineBatches) -> N
     flights.land([landing("a")])
     now_s = 160.0
     assert len(flights.join([batches("a")]).known) == 1
-    assert not flights.are_new(["a"]).any()
+    assert not flights.are_new([TemplateText("a")]).any()
     now_s = 160.1
-    assert flights.are_new(["a"]).all()
+    assert flights.are_new([TemplateText("a")]).all()
     assert flights.sample_known(1) == []
     assert flights.join([batches("aa")]) == Joined([], [A], [])
     assert numbers_of(*flights.land([landing("a", source="memory")])) == [2, 3]
@@ -102,9 +103,9 @@ def test_a_shorter_time_holds_for_what_is_known_already(batches: LineBatches) ->
     flights.join([batches("a")])
     flights.land([landing("a")])
     now_s = 120.0
-    assert not flights.are_new(["a"]).any()
+    assert not flights.are_new([TemplateText("a")]).any()
     keep_s = 10.0
-    assert flights.are_new(["a"]).all()
+    assert flights.are_new([TemplateText("a")]).all()
     assert flights.join([batches("a")]).mine == [A]
 
 

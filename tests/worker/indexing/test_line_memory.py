@@ -14,6 +14,7 @@ from consumers.assignment import Receipt
 from consumers.record import Partition, records_of
 from sinks.line import Line
 from sinks.lines import lines_of
+from sinks.row import TemplateText
 from tests.worker.chain import Chain
 from tests.worker.chain_values import record
 from tests.worker.conftest import NewChain
@@ -142,7 +143,9 @@ def test_a_template_counts_with_its_vector_until_it_is_stored(new_chain: NewChai
 
 
 def test_what_lines_share_counts_for_the_first_of_them() -> None:
-    lines = lines_of([Line("t", "e", 0, n, 0, 0, 1, "text" * n, template, 0, 0, service="cart") for n, template in enumerate("abab")])
+    lines = lines_of(
+        [Line("t", "e", 0, n, 0, 0, 1, "text" * n, TemplateText(template), 0, 0, service="cart") for n, template in enumerate("abab")]
+    )
     own = COPIES * 4 * np.arange(4) + LINE_BYTES
     names = np.array([getsizeof("a") + getsizeof("cart") + getsizeof(""), getsizeof("b"), 0, 0])
     known = np.zeros(2, np.bool_)
@@ -155,6 +158,6 @@ def test_what_lines_share_counts_for_the_first_of_them() -> None:
 
 
 def test_a_hundred_thousand_usual_lines_fit_into_the_default_cap() -> None:
-    lines = lines_of([Line("t", "e", 0, n, 0, 0, 1, "x" * 137, "template", 0, 0) for n in range(1_000)])
+    lines = lines_of([Line("t", "e", 0, n, 0, 0, 1, "x" * 137, TemplateText("template"), 0, 0) for n in range(1_000)])
     counted = held_bytes(lines, begins=[0], is_new=np.zeros(1, np.bool_), dim=384)
     assert 100 * counted.sum() < LimitTable().max_in_flight_bytes / 2

@@ -15,6 +15,7 @@ from consumers.text.split_long import PieceLimits
 from sinks.block import BlockPlace
 from sinks.line import LEVEL_BYTES, PIECE_BYTES, SERVICE_BYTES, Line
 from sinks.lines import all_lines, cut_of
+from sinks.row import TemplateText
 from tests.consumers.counters import count_all, words
 from worker.indexing.pieces import Pieces, lines_of_pieces, split_entries
 
@@ -80,7 +81,7 @@ def test_all_of_an_entry_is_stored() -> None:
             chunk=0,
             chunks=1,
             text="Disk Full",
-            template_text="disk full",
+            template_text=TemplateText("disk full"),
             time=5,
             kafka_time=2_000,
             service="cart",
@@ -93,7 +94,7 @@ def test_all_of_an_entry_is_stored() -> None:
             chunk=0,
             chunks=1,
             text="Disk Half Full",
-            template_text="disk half full",
+            template_text=TemplateText("disk half full"),
             time=5,
             kafka_time=3_000,
         ),

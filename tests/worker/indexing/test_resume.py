@@ -11,6 +11,7 @@ import pytest
 from consumers.record import Partition
 from consumers.waiting_place import drop_ended
 from sinks.block import Block, BlockPlace
+from sinks.row import TemplateId
 from sinks.sink import BlockFilter, FoundBlocks
 from tests.fakes.sink import FakeSink
 from tests.worker.indexing.resuming import EPOCH, NOW_MS, TOPIC, Resuming
@@ -273,12 +274,12 @@ def test_its_work_is_counted() -> None:
     assert tally.seconds == pytest.approx(sum(rig.pauses))
 
 
-def asked_templates(sink: FakeSink) -> list[Collection[str]]:
+def asked_templates(sink: FakeSink) -> list[Collection[TemplateId]]:
     """Note for which templates a sink is asked from now on."""
-    asked: list[Collection[str]] = []
+    asked: list[Collection[TemplateId]] = []
     stored_templates = sink.templates.stored
 
-    def ask(templates: Collection[str]) -> set[str]:
+    def ask(templates: Collection[TemplateId]) -> set[TemplateId]:
         asked.append(list(templates))
         return stored_templates(templates)
 

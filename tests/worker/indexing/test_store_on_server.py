@@ -10,6 +10,7 @@ from pymilvus import MilvusClient
 
 from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
 from sinks.milvus.milvus_sink import MilvusSink
+from sinks.reading.between import RecordRange
 from sinks.reading.reader import BlockReader
 from tests.sinks.stub_server import StubServer
 from tests.worker.chain import Chain
@@ -89,7 +90,9 @@ def test_what_the_server_refuses_for_a_while_is_held_and_then_stored_once(
     onto.store()
     assert len(tries) == 2
     assert remote.counts() == (1, 8)
-    assert sorted(line.text or "" for line in BlockReader(remote).lines_between("logs", 0, 0, 99, strong=True).lines) == sorted(LINES)
+    assert sorted(
+        line.text or "" for line in BlockReader(remote).lines_between(RecordRange("logs", 0, 0, 99), strong=True).lines
+    ) == sorted(LINES)
     assert (onto.committable(), onto.ledger.open_records, onto.letters.posted) == (len(LINES), 0, [])
 
 

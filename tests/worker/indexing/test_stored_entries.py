@@ -7,6 +7,7 @@ import pytest
 
 from sinks.line import Line
 from sinks.lines import lines_of
+from sinks.row import TemplateText
 from tests.world import TEMPLATE_TEXT, line
 from worker.indexing.stored_entries import StoredEntries, hash_entries, hash_stored
 
@@ -27,7 +28,7 @@ CHANGES: dict[str, dict[str, object]] = {
 
 
 def stored(*lines: Line, first_offset: int = 0, end_offset: int = 100) -> StoredEntries:
-    return StoredEntries(first_offset, end_offset, [hash_stored(lines, {TEMPLATE_TEXT})])
+    return StoredEntries(first_offset, end_offset, [hash_stored(lines, {TemplateText(TEMPLATE_TEXT)})])
 
 
 def held(entries: StoredEntries, *lines: Line) -> list[bool]:
@@ -46,7 +47,7 @@ def test_of_many_records_each_is_held_or_not_by_itself() -> None:
 
 
 def test_what_was_read_in_parts_is_held_together() -> None:
-    parts = [hash_stored([line(offset)], {TEMPLATE_TEXT}) for offset in (9, 2, 5)]
+    parts = [hash_stored([line(offset)], {TemplateText(TEMPLATE_TEXT)}) for offset in (9, 2, 5)]
     assert held(StoredEntries(0, 100, parts), line(2), line(3), line(5), line(9)) == [True, False, True, True]
 
 
@@ -103,10 +104,13 @@ def test_an_entry_of_several_records_is_held_with_nothing_else_of_them_only() ->
 
 def test_an_entry_without_the_row_of_one_of_its_templates_is_not_held() -> None:
     first, second = chunks("one ", "two")
-    entry = [first, second._replace(template_text="lost")]
-    assert hash_stored(entry, {TEMPLATE_TEXT}).is_known.tolist() == [False]
+    entry = [first, second._replace(template_text=TemplateText("lost"))]
+    assert hash_stored(entry, {TemplateText(TEMPLATE_TEXT)}).is_known.tolist() == [False]
     assert held(stored(*entry), *entry) == [False, False]
-    found, wanted = hash_stored([*entry, line(8)], {TEMPLATE_TEXT, "lost"}), hash_entries(lines_of([*entry, line(8)]))
+    found, wanted = (
+        hash_stored([*entry, line(8)], {TemplateText(TEMPLATE_TEXT), TemplateText("lost")}),
+        hash_entries(lines_of([*entry, line(8)])),
+    )
     assert [column.tolist() for column in found] == [column.tolist() for column in wanted]
     assert (found.offset.tolist(), found.sub.tolist()) == ([7, 8], [0, 0])
 

@@ -14,7 +14,7 @@ from sinks.block import Block, BlockColumns, BlockId, BlockPlace
 from sinks.codec import decode_lines
 from sinks.line import Line
 from sinks.lines import all_lines
-from sinks.row import TemplateRow
+from sinks.row import TemplateId, TemplateRow
 from tests.fakes.engine import FakeEngine
 from tests.fakes.sink import FakeSink
 from tests.worker.chain import SPACE
@@ -209,7 +209,7 @@ class AuditedIndex:
         finally:
             embedder.close()
 
-    def snapshot(self) -> tuple[Mapping[BlockId, Block], Mapping[str, TemplateRow]]:
+    def snapshot(self) -> tuple[Mapping[BlockId, Block], Mapping[TemplateId, TemplateRow]]:
         return dict(self.sink.blocks), dict(self.sink.templates)
 
     def wall_ms(self) -> int:

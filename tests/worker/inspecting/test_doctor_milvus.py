@@ -52,7 +52,7 @@ def collection(layout: CollectionLayout, **properties: str) -> CollectionFound:
 
 
 BLOCKS = collection(blocks_layout("vectail"))
-TEMPLATES = collection(templates_layout("vectail", SPACE.id, SPACE.dim))
+TEMPLATES = collection(templates_layout("vectail", SPACE))
 FACTS = ServerFacts(SETTINGS, 0.1, SPACE, "", "v2.6.1", BLOCKS, TEMPLATES, {"vectail": 12})
 NARROW = BLOCKS._replace(fields={**BLOCKS.fields, "places": FieldFound("VARCHAR", 9, key=False, optional=False)})
 OTHER = FACTS._replace(blocks=collection(blocks_layout("vectail"), vectail__space="0000", vectail__group="others"))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sinks.row import TemplateRow, template_id
+from sinks.row import TemplateId, TemplateRow, Vector
+from tests.template_ids import id_of
 from tests.worker.inspecting.audited_index import AuditedIndex
 from worker.embedding.guarded_engine import EngineFailed
 from worker.inspecting.vector_audit import VectorReport
@@ -29,7 +30,7 @@ def compare(audited: AuditedIndex, number: int = 200, *, repair: bool = False) -
 
 def forge(audited: AuditedIndex, text: str, vector: NDArray[np.float32]) -> NDArray[np.float32]:
     """Store another vector; returns the one that was there."""
-    row = audited.sink.templates[template_id(text)]
+    row = audited.sink.templates[id_of(text)]
     audited.sink.templates[row.template] = row._replace(vector=vector)
     return row.vector
 
@@ -54,20 +55,20 @@ def test_a_repair_writes_the_model_s_vector_and_nothing_else(stored: AuditedInde
     report = compare(stored, repair=True)
     assert ([one.repaired for one in report.wrong], report.left) == ([True], 0)
     assert written == ["login failed"]
-    assert stored.sink.templates[template_id("login failed")].vector.tolist() == right.tolist()
+    assert stored.sink.templates[id_of("login failed")].vector.tolist() == right.tolist()
     assert compare(stored) == VectorReport(3, [])
 
 
 @pytest.mark.parametrize(("cosine", "wrong"), [(0.991, 0), (0.989, 1), (-1.0, 1)])
 def test_the_bound_is_a_cosine(stored: AuditedIndex, cosine: float, wrong: int) -> None:
-    vector = stored.sink.templates[template_id("disk full")].vector
+    vector = stored.sink.templates[id_of("disk full")].vector
     forge(stored, "disk full", turned(vector, cosine))
     assert len(compare(stored).wrong) == wrong
 
 
 def test_a_vector_of_zeros_or_of_another_length_is_judged_by_its_direction(stored: AuditedIndex) -> None:
     forge(stored, "disk full", np.zeros(384, np.float32))
-    forge(stored, "login failed", stored.sink.templates[template_id("login failed")].vector * np.float32(0.5))
+    forge(stored, "login failed", stored.sink.templates[id_of("login failed")].vector * np.float32(0.5))
     (wrong,) = compare(stored).wrong
     assert (wrong.text, wrong.cosine) == ("disk full", 0.0)
 
@@ -76,11 +77,11 @@ def test_a_vector_that_cannot_be_read_is_wrong_and_one_whose_template_is_gone_is
     stored: AuditedIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usual = stored.sink.templates.vectors
-    gone = template_id("printer on fire")
+    gone = id_of("printer on fire")
 
-    def unreadable(templates: Collection[str]) -> dict[str, NDArray[np.float32]]:
+    def unreadable(templates: Collection[TemplateId]) -> dict[TemplateId, Vector]:
         stored.sink.templates.pop(gone, None)
-        return {one: vector for one, vector in usual(templates).items() if one != template_id("disk full")}
+        return {one: vector for one, vector in usual(templates).items() if one != id_of("disk full")}
 
     monkeypatch.setattr(stored.sink.templates, "vectors", unreadable)
     report = compare(stored, repair=True)
@@ -113,7 +114,7 @@ def test_a_sample_is_spread_over_all_ids_and_is_no_larger_than_asked(
     asked: list[str] = []
     usual = audited.sink.templates.vectors
 
-    def noted(templates: Collection[str]) -> dict[str, NDArray[np.float32]]:
+    def noted(templates: Collection[TemplateId]) -> dict[TemplateId, Vector]:
         asked.extend(templates)
         return usual(templates)
 

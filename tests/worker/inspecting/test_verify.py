@@ -9,6 +9,7 @@ import pytest
 
 from consumers.rejection import Rejection
 from sinks.line import Line
+from sinks.row import TemplateText
 from sinks.sink import SinkBroken, SinkBusy
 from tests.worker.inspecting.audited_index import MASKS, NARROW, AuditedIndex, lines_in, lines_of
 from tests.world import block
@@ -42,7 +43,7 @@ def test_each_damage_is_found_repaired_and_seen_to_be_repaired(audited: AuditedI
     audited.change(lines[5], text="tampered")
     audited.change(lines[6], service="nobody")
     audited.store(expected[45].lines[0]._replace(chunk=40), lines[9]._replace(offset=40, sub=3), lines[9]._replace(offset=47, sub=4), run=2)
-    stale = audited.store(lines[11]._replace(template_text="an older mask"), run=0)
+    stale = audited.store(lines[11]._replace(template_text=TemplateText("an older mask")), run=0)
     unreadable, wrong_head = list(audited.sink.blocks)[2:4]
     audited.sink.blocks[unreadable] = audited.sink.blocks[unreadable]._replace(places=b"AAAA")
     audited.sink.blocks[wrong_head] = audited.sink.blocks[wrong_head]._replace(lines=99)

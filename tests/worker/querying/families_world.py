@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from consumers.text.families import family_of
 from sinks.line import Line
-from sinks.row import TemplateRow, template_id
+from sinks.row import TemplateRow
+from tests.template_ids import id_of
 from tests.world import index_of, line, open_sink, template, unit
 from worker.querying.ranking import Index
 from worker.querying.template_groups import TemplateGroups
@@ -63,4 +64,4 @@ def best_lines(world: World, vector: NDArray[np.float32], k: int, service: str |
 
 def ids_of(texts: Sequence[str]) -> set[str]:
     """Return the ids of templates."""
-    return {template_id(text) for text in texts}
+    return {id_of(text) for text in texts}

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from consumers.text.families import family_of
 from sinks.block import BlockColumns, BlockId
 from sinks.reading.reader import BlockReader
-from sinks.row import TemplateRow, template_id
+from sinks.row import TemplateRow, TemplateText
 from sinks.sink import SinkBroken, SinkBusy, TemplateHit
 from tests.fakes.sink import FakeSink
+from tests.template_ids import id_of
 from tests.worker.chain import QUERIES, Chain
 from tests.world import blocks, line
 from worker.asking.refusals import QueryReply
@@ -211,7 +212,7 @@ def test_of_several_counts_that_no_record_would_hold_each_is_cut() -> None:
 
 
 def test_an_answer_that_no_record_would_hold_is_cut(chain: Chain) -> None:
-    chain.sink.templates.upsert([TemplateRow(template_id("a"), np.eye(1, 384, dtype=np.float32)[0], "a")])
+    chain.sink.templates.upsert([TemplateRow(id_of("a"), np.eye(1, 384, dtype=np.float32)[0], TemplateText("a"))])
     chain.sink.write_blocks(blocks([line(n, template_text="a", text="=" * 40_000) for n in range(40)], 10))
     chain.ask({"text": "disk", "k": 40, "per_template": 100})
     chain.embed()

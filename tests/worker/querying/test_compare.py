@@ -7,7 +7,7 @@ import pytest
 
 from consumers.text.families import family_of
 from sinks.line import Line
-from sinks.row import template_id
+from tests.template_ids import id_of
 from tests.world import index_of, line, open_sink, template, unit
 from worker.querying.compare import compare_windows
 from worker.querying.forms import parse_query
@@ -86,9 +86,9 @@ def test_families_are_one_entry_and_templates_can_be_told_one_by_one() -> None:
     assert (family["change"], family["lines"], family["before"], family["templates"]) == ("up", 90, 4, 3)
     each = compare(index, expand=True)["compare"]
     assert [(one["change"], one["template"]) for one in each] == [
-        ("new", template_id("login failed!")),
-        ("new", template_id("Login failed.")),
-        ("up", template_id("login failed")),
+        ("new", id_of("login failed!")),
+        ("new", id_of("Login failed.")),
+        ("up", id_of("login failed")),
     ]
     assert {one["family"] for one in each} == {family["family"]}
     assert len(compare(index, expand=True, k=1)["compare"]) == 2, "so many of each change"
@@ -96,7 +96,7 @@ def test_families_are_one_entry_and_templates_can_be_told_one_by_one() -> None:
 
 def test_filters_and_a_text_say_what_is_compared_and_what_is_gone_counts_too() -> None:
     index = stored({"disk full": 30, "net down": 30}, {"net up": 30})
-    gone = compare(index, text="disk", mode="dense", filters={"template": [template_id("disk full")]})
+    gone = compare(index, text="disk", mode="dense", filters={"template": [id_of("disk full")]})
     assert told(gone) == [("gone", "disk full", 0, 30)]
     assert gone["totals"] == {"lines": 0, "before": 30}
     assert compare(index, filters={"service": ["none"]})["totals"] == {"lines": 0, "before": 0}

@@ -8,9 +8,10 @@ import pytest
 
 from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
 from sinks.reading.reader import BlockReader
-from sinks.row import TemplateRow, Vector, template_id
+from sinks.row import TemplateRow, TemplateText, Vector
 from sinks.sink import Sink
 from tests.sinks.settings import strong_sink
+from tests.template_ids import id_of
 from tests.worker.embedding.model.tiny import Tiny, make_folder
 from tests.world import blocks, line
 from worker.asking.filters import Filters
@@ -53,8 +54,8 @@ def scores(sink: Sink, vector: Vector, *, k: int, filters: Filters) -> dict[str,
 @pytest.mark.parametrize("normalize", [True, False])
 def test_a_template_has_the_same_cosine_with_a_filter_and_without(tmp_path: Path, normalize: bool) -> None:  # noqa: FBT001 (a parameter)
     query, *stored = embedded(tmp_path, Tiny(normalize=normalize), 1 + MOST_TEMPLATES + FARTHEST)
-    texts = [f"template {number}" for number in range(len(stored))]
-    ids = [template_id(text) for text in texts]
+    texts = [TemplateText(f"template {number}") for number in range(len(stored))]
+    ids = [id_of(text) for text in texts]
     cosines = [float(vector @ query / (np.linalg.norm(vector) * np.linalg.norm(query))) for vector in stored]
     right = dict(zip(ids, cosines, strict=True))
     farthest = sorted(ids, key=lambda template: right[template])[:FARTHEST]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from consumers.text.families import family_of
-from sinks.row import template_id
+from tests.template_ids import id_of
 from tests.worker.querying.families_world import World, same_family, world
 from tests.worker.querying.test_counts import rows_of
 from tests.world import line, template
@@ -76,7 +76,7 @@ def test_texts_that_are_many_are_read_in_pieces_and_only_once(monkeypatch: pytes
     index = made.opened()
     sink = index.sink
     assert find(index, by=["family"]).complete
-    templates = {template_id(one.template_text) for one in made.lines}
+    templates = {id_of(one.template_text) for one in made.lines}
     first = sink.calls.count("templates.texts")  # type: ignore[attr-defined]
     assert first == -(-len(templates) // 4) + 1, "and once for the texts that are shown"
     find(index, by=["family"])

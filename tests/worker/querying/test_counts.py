@@ -212,7 +212,7 @@ def test_where_all_times_are_far_they_are_counted_as_they_are() -> None:
 def test_a_field_with_too_many_values_is_counted_in_part_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [line(n, fields=f'{{"id":"u{n % 7}","even":{"true" if n % 2 == 0 else "false"}}}') for n in range(30)]
     index = index_of(open_sink(), lines)
-    monkeypatch.setattr("sinks.reading.counting.MOST_VALUES", 3)
+    monkeypatch.setattr("sinks.reading.count_keys.MOST_VALUES", 3)
     found = find(index, by=["field:id"])
     assert not found.complete
     assert len(found.rows) == 3

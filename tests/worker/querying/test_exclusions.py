@@ -9,7 +9,8 @@ import pytest
 
 from consumers.text.families import family_of
 from sinks.line import Line
-from sinks.row import template_id
+from sinks.row import TemplateId
+from tests.template_ids import id_of
 from tests.worker.querying.families_world import same_family
 from tests.world import index_of, line, open_sink, template, unit, write
 from worker.asking.filters import Filters
@@ -57,7 +58,7 @@ LINES = some_lines()
 FILTERS: dict[str, dict[str, Any]] = {
     "a time": {"since_ms": 600_000, "until_ms": 2_400_000},
     "services and a level": {"service": ["web", ""], "level": ["ERROR"]},
-    "a template and one of another family": {"template": [template_id("login failed"), template_id("network down")]},
+    "a template and one of another family": {"template": [id_of("login failed"), id_of("network down")]},
     "families": {"family": [LOGIN, family_of("disk full")]},
     "fields of two names": {"fields": {"pod": "web-1", "code": 503}, "topic": ["logs"]},
     "a service": {"not_service": ["web"]},
@@ -65,10 +66,10 @@ FILTERS: dict[str, dict[str, Any]] = {
     "services but one": {"service": ["web", "db"], "not_service": ["db", "nowhere"]},
     "a level": {"not_level": ["INFO"]},
     "a topic": {"not_topic": ["audit"]},
-    "a template": {"not_template": [template_id("login failed!")]},
+    "a template": {"not_template": [id_of("login failed!")]},
     "a family": {"not_family": [LOGIN]},
-    "a family's other templates": {"family": [LOGIN], "not_template": [template_id("login failed!")]},
-    "a family and a template": {"not_family": [LOGIN], "not_template": [template_id("disk full")], "not_level": ["INFO"]},
+    "a family's other templates": {"family": [LOGIN], "not_template": [id_of("login failed!")]},
+    "a family and a template": {"not_family": [LOGIN], "not_template": [id_of("disk full")], "not_level": ["INFO"]},
     "a value of a field": {"not_fields": {"pod": "web-1"}},
     "a number of a field, and a time": {"not_fields": {"code": 503}, "since_ms": 600_000},
     "of a field both": {"fields": {"pod": ["web-1", "web-2"]}, "not_fields": {"pod": "web-2"}},
@@ -77,9 +78,9 @@ NOTHING: dict[str, dict[str, Any]] = {
     "service": {"service": ["web"], "not_service": ["web"]},
     "level": {"level": ["INFO", "ERROR"], "not_level": ["ERROR", "INFO"]},
     "topic": {"topic": ["logs"], "not_topic": ["logs"]},
-    "template": {"template": [template_id("disk full")], "not_template": [template_id("disk full")]},
+    "template": {"template": [id_of("disk full")], "not_template": [id_of("disk full")]},
     "family": {"family": [LOGIN], "not_family": [LOGIN]},
-    "a template and its family": {"template": [template_id("login failed")], "not_family": [LOGIN]},
+    "a template and its family": {"template": [id_of("login failed")], "not_family": [LOGIN]},
     "field": {"fields": {"pod": "web-1"}, "not_fields": {"pod": "web-1"}},
 }
 """What is wanted and excluded."""
@@ -265,7 +266,7 @@ def test_queries_that_are_asked_together_do_not_share_what_one_of_them_excludes(
 def test_the_nearest_templates_but_some_are_those_of_brute_force(limit: int) -> None:
     index, _ = crowd(4)
     every = [hit.template for hit in index.sink.templates.nearest(unit(1.0)[None], 24)[0]]
-    for unwanted in (set(), set(every[:1]), set(every[:20]), set(every[3:9]), set(every), {"0" * 32}):
+    for unwanted in (set(), set(every[:1]), set(every[:20]), set(every[3:9]), set(every), {TemplateId("0" * 32)}):
         found = nearest_but(index.sink, unit(1.0), limit, unwanted)
         assert [hit.template for hit in found] == [one for one in every if one not in unwanted][:limit]
 
@@ -287,7 +288,7 @@ def test_more_excluded_templates_than_can_be_passed_over_make_an_answer_incomple
 
 
 def whole_members(count: int = 0, *, complete: bool = True) -> Members:
-    return Members([f"{n:032x}" for n in range(count)], complete)
+    return Members([TemplateId(f"{n:032x}") for n in range(count)], complete)
 
 
 def test_an_export_goes_on_without_what_it_excludes() -> None:
@@ -304,4 +305,4 @@ def test_an_export_goes_on_without_what_it_excludes() -> None:
     assert found == [one.id for one in wanted]
     with_text = ask(**{"as": "export"}, k=1, text="disk network", filters=filters)
     assert with_text["next"]["filters"].keys() == {"template", "not_service", "since_ms", "until_ms"}
-    assert LOGIN not in {family_of(text) for text in TEXTS if template_id(text) in with_text["next"]["filters"]["template"]}
+    assert LOGIN not in {family_of(text) for text in TEXTS if id_of(text) in with_text["next"]["filters"]["template"]}

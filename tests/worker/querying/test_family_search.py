@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from consumers.text.families import family_of
-from sinks.row import template_id
+from sinks.row import TemplateText
+from tests.template_ids import id_of
 from tests.worker.querying.families_world import World, best_lines, same_family, world
 from tests.world import counted, index_of, line, open_sink, template, unit, write
 from worker.asking.filters import Filters
@@ -93,7 +94,7 @@ def test_under_a_filter_on_templates_or_families_every_template_is_a_hit() -> No
     family = [family_of("disk full")]
     assert texts(find(index, mode="dense", filters={"family": family})) == same_family("disk full", 3)
     assert texts(find(index, mode="dense", filters={"family": family}, per_family=1)) == ["disk full"]
-    both = [template_id("disk full!"), template_id("network down")]
+    both = [id_of("disk full!"), id_of("network down")]
     assert texts(find(index, mode="dense", filters={"template": both})) == ["disk full!", "network down"]
     assert texts(find(index, mode="dense", filters={"template": both, "family": family})) == ["disk full!"]
     nothing = find(index, mode="dense", filters={"family": ["0" * 16]})
@@ -125,7 +126,7 @@ def test_templates_of_one_name_are_one_hit() -> None:
     named = [TemplateTable(name="no space", pattern="disk|volume")]
     index = World(rows, [line(n, template_text=row.text) for n, row in enumerate(rows)]).opened(named)
     assert texts(find(index, mode="dense")) == ["disk full", "network down"]
-    family = index.templates.groups_of({template_id("disk full"): "disk full"})[template_id("disk full")]
+    family = index.templates.groups_of({id_of("disk full"): TemplateText("disk full")})[id_of("disk full")]
     assert family.name == "no space"
     assert texts(find(index, mode="dense", filters={"family": [family.family]})) == ["disk full", "volume crowded"]
 

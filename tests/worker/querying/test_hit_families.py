@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from consumers.text.families import family_of
+from sinks.row import TemplateId, TemplateText
 from sinks.sink import SinkBusy
 from tests.fakes.sink import FakeSink
 from tests.worker.chain import Chain
@@ -158,7 +159,7 @@ def test_templates_are_read_while_no_query_waits(monkeypatch: pytest.MonkeyPatch
     step = Answer(sink=sink, reader=index_of(sink).reader, clock=lambda: 0.0, pause=lambda _seconds: False, wall_ms=lambda: 0.0)
     whole, take = sink.templates.all_above, lane.take
 
-    def read(last: str, limit: int) -> list[tuple[str, str]]:
+    def read(last: str, limit: int) -> list[tuple[TemplateId, TemplateText]]:
         page = whole(last, limit)
         assert sink.calls.count("templates.all_above") <= 5, "it is asked again and again"
         if asked.replies and is_busy:
@@ -185,7 +186,7 @@ def test_a_query_that_comes_meanwhile_is_answered_before_the_next_page(monkeypat
     step = Answer(sink=sink, reader=index_of(sink).reader, clock=lambda: 0.0, pause=lambda _seconds: False, wall_ms=lambda: 0.0)
     whole, answered = sink.templates.all_above, list[int]()
 
-    def read(last: str, limit: int) -> list[tuple[str, str]]:
+    def read(last: str, limit: int) -> list[tuple[TemplateId, TemplateText]]:
         answered.append(len(asked.replies))
         if len(answered) == 2:
             lane.put(asked.query())

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from sinks.reading.line_filter import LineFilter, never
-from sinks.row import template_id
+from sinks.row import TemplateId
 from tests.fakes.sink import FakeSink
+from tests.template_ids import id_of
 from tests.worker.querying.families_world import STATES, WORDS, World, world
 from tests.world import counted, index_of, line, open_sink, template, unit
 from worker.asking.filters import Filters
@@ -25,10 +26,8 @@ EACH_REQUEST = [
     pytest.param({"k": 1}, id="one hit"),
     pytest.param({"k": 100}, id="more than there are"),
     pytest.param({"per_family": 3}, id="several of a family"),
-    pytest.param({"filters": {"not_template": [template_id("disk full")]}}, id="without a template"),
-    pytest.param(
-        {"filters": {"template": [template_id(f"{word} {state}!") for word in WORDS for state in STATES[:3]]}}, id="some templates"
-    ),
+    pytest.param({"filters": {"not_template": [id_of("disk full")]}}, id="without a template"),
+    pytest.param({"filters": {"template": [id_of(f"{word} {state}!") for word in WORDS for state in STATES[:3]]}}, id="some templates"),
 ]
 
 
@@ -181,6 +180,6 @@ def test_reading_ends_between_two_pages_when_time_is_up() -> None:
 
 
 def test_filters_on_templates_are_not_on_lines() -> None:
-    assert not LineFilter(not_templates=frozenset({"a"})).is_on_lines
+    assert not LineFilter(not_templates=frozenset({TemplateId("a")})).is_on_lines
     for values in ({"since_ms": 0}, {"until_ms": 1}, {"levels": ("INFO",)}, {"not_fields": (("a", "b"),)}, {"not_topics": ("a",)}):
         assert LineFilter(**values).is_on_lines

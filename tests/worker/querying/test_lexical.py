@@ -6,8 +6,8 @@ import pytest
 
 from sinks.line import Line
 from sinks.reading.line_filter import LineFilter
-from sinks.row import template_id
 from tests.fakes.sink import FakeSink
+from tests.template_ids import id_of
 from tests.world import index_of, line, open_sink, template
 from worker.querying.lexical import IDENTIFIER_SCORE, FoundLines, lines_with_identifiers, rank_by_words, votes_by_words
 from worker.querying.query_words import words_of
@@ -129,7 +129,7 @@ def test_lines_that_only_look_like_the_identifier_do_not_hide_it() -> None:
         of(999, "it", "10.250.19.102 in a line of many words"),
     )
     ranking = rank(index, "10.250.19.102")
-    assert ([template.template for template in ranking.templates], ranking.complete) == ([template_id("it")], True)
+    assert ([template.template for template in ranking.templates], ranking.complete) == ([id_of("it")], True)
 
 
 def test_where_identifiers_are_all_that_was_asked_for_no_template_ranks_by_parts_of_them() -> None:

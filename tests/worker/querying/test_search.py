@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sinks.line import Line
-from sinks.row import template_id
 from tests.fakes.sink import FakeSink
+from tests.template_ids import id_of
 from tests.world import index_of, line, open_sink, template, unit, write
 from worker.asking.filters import Filters
 from worker.asking.question import Query
@@ -193,7 +193,7 @@ def test_the_clock_is_looked_at_between_both_rankings() -> None:
 
 
 def test_without_a_text_the_newest_lines_of_the_filters_templates_come(index: Index) -> None:
-    filters = Filters(template=[template_id("a"), template_id("c")])
+    filters = Filters(template=[id_of("a"), id_of("c")])
     found = find(index, Query(filters=filters, k=3))
     assert places(found) == [("a", 4), ("c", 3), ("a", 1)]
     assert [hit.score for hit in found.hits] == [None] * 3

@@ -5,7 +5,8 @@ import random
 import pytest
 
 from consumers.text.families import family_of
-from sinks.row import template_id, template_keys
+from sinks.row import TemplateId, TemplateText, template_keys
+from tests.template_ids import id_of
 from worker.querying.template_groups import TemplateGroup, TemplateGroups, named_family
 from worker.settings.template_tables import TemplateTable
 
@@ -15,8 +16,8 @@ TEXTS = [
 NAMED = (TemplateTable(name="files", pattern="file"), TemplateTable(name="all that is done", pattern="(?i)DONE$"))
 
 
-def by_id(texts: list[str]) -> dict[str, str]:
-    return {template_id(text): text for text in texts}
+def by_id(texts: list[str]) -> dict[TemplateId, TemplateText]:
+    return {id_of(text): TemplateText(text) for text in texts}
 
 
 def by_hand(text: str) -> TemplateGroup:
@@ -32,9 +33,9 @@ def by_hand(text: str) -> TemplateGroup:
 def test_a_group_depends_on_nothing_but_the_text_and_the_names(seed: int) -> None:
     draw = random.Random(seed)
     texts = draw.sample(TEXTS, len(TEXTS))
-    wanted = {template_id(text): by_hand(text) for text in texts}
+    wanted = {id_of(text): by_hand(text) for text in texts}
     readers = [TemplateGroups(NAMED) for _ in range(3)]
-    found: dict[str, TemplateGroup] = {}
+    found: dict[TemplateId, TemplateGroup] = {}
     while texts:
         batch = [texts.pop() for _ in range(min(draw.randint(1, 5), len(texts)))]
         found |= draw.choice(readers).learn(by_id(batch))
@@ -60,23 +61,24 @@ def test_the_members_of_families_are_the_templates_that_were_met() -> None:
     groups = TemplateGroups(NAMED)
     assert groups.members([named_family("files")]) == []
     groups.learn(by_id(TEXTS))
-    assert groups.members([named_family("files")]) == sorted(template_id(text) for text in TEXTS if "file" in text)
-    sockets = [template_id(text) for text in TEXTS if by_hand(text) == TemplateGroup(family_of("close socket"))]
+    assert groups.members([named_family("files")]) == sorted(id_of(text) for text in TEXTS if "file" in text)
+    sockets = [id_of(text) for text in TEXTS if by_hand(text) == TemplateGroup(family_of("close socket"))]
     assert len(sockets) > 1
     assert groups.members([family_of("close socket"), "0" * 16]) == sorted(sockets)
     assert groups.members([]) == []
 
 
 def test_ids_that_end_or_begin_with_zeros_are_told_apart() -> None:
-    ids = ["00" * 16, "00" * 15 + "01", "ff" * 15 + "00", "ff" * 16, "80" + "00" * 15, "7f" + "ff" * 14 + "00"]
+    digits = ["00" * 16, "00" * 15 + "01", "ff" * 15 + "00", "ff" * 16, "80" + "00" * 15, "7f" + "ff" * 14 + "00"]
+    ids = [TemplateId(one) for one in digits]
     groups = TemplateGroups()
-    learnt = groups.learn({one: f"text {chr(97 + place)}" for place, one in enumerate(ids)})
+    learnt = groups.learn({one: TemplateText(f"text {chr(97 + place)}") for place, one in enumerate(ids)})
     assert len({group.family for group in learnt.values()}) == len(ids)
     assert groups.find(ids) == learnt
     assert [groups.members([learnt[one].family]) for one in ids] == [[one] for one in ids]
-    assert groups.find(["01" * 16]) == {}
+    assert groups.find([TemplateId("01" * 16)]) == {}
     told_apart = sorted({one[:16]: one for one in sorted(ids, reverse=True)}.values())
-    keys = template_keys([*told_apart, "01" * 16])
+    keys = template_keys([*told_apart, TemplateId("01" * 16)])
     numbers, is_known = groups.by_keys(keys)
     assert is_known.tolist() == [*[True] * len(told_apart), False]
     assert [groups.group_of(number) for number in numbers[:-1].tolist()] == [learnt[one] for one in told_apart]
@@ -87,7 +89,7 @@ def test_ids_that_end_or_begin_with_zeros_are_told_apart() -> None:
 def test_no_more_are_remembered_than_the_bound_and_the_others_have_their_groups_still() -> None:
     groups = TemplateGroups(NAMED, most=5)
     assert not groups.is_full
-    wanted = {template_id(text): by_hand(text) for text in TEXTS}
+    wanted = {id_of(text): by_hand(text) for text in TEXTS}
     for _ in range(2):
         assert groups.learn(by_id(TEXTS)) == wanted
         assert (groups.size, groups.is_full) == (5, True)

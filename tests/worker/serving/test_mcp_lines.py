@@ -6,7 +6,7 @@ import numpy as np
 
 from consumers.text.redact import Redactor
 from producers.log_feed import synthetic_lines
-from sinks.row import template_id
+from tests.template_ids import id_of
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.pieces import split_entries
@@ -45,7 +45,7 @@ def test_every_line_is_the_template_that_a_worker_stores(words: Tokenizer, prepa
             found = reader.templates_of(value.decode() + "\r\n", topic)
             wanted = stored(readers.of_topic(topic), redactor, value)
             assert [one.text for one in found] == wanted
-            assert [(one.template, one.topics) for one in found] == [(template_id(text), (topic,)) for text in wanted]
+            assert [(one.template, one.topics) for one in found] == [(id_of(text), (topic,)) for text in wanted]
 
 
 def test_without_a_topic_every_table_is_tried_and_each_kind_names_its_topics() -> None:

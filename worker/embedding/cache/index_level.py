@@ -6,7 +6,7 @@ embedding takes.
 
 from collections.abc import Callable, Collection
 
-from sinks.row import Vector
+from sinks.row import TemplateId, Vector
 from sinks.sink import SinkBusy
 from worker.embedding.cache.breaker import LONGEST_WAIT_S, Breaker
 
@@ -19,7 +19,7 @@ class IndexLevel:
 
     def __init__(
         self,
-        read: Callable[[Collection[str]], dict[str, Vector]],
+        read: Callable[[Collection[TemplateId]], dict[TemplateId, Vector]],
         *,
         say: Callable[[str], None],
         clock: Callable[[], float],
@@ -31,7 +31,7 @@ class IndexLevel:
         self._clock = clock
         self._breaker = Breaker(draw)
 
-    def find(self, templates: Collection[str]) -> dict[str, Vector]:
+    def find(self, templates: Collection[TemplateId]) -> dict[TemplateId, Vector]:
         """Return the vectors of those templates that are stored; none if the index does not answer."""
         admission = self._breaker.admit(self._clock())
         if admission is None:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from theine_core import TlfuCore
 
 from sinks.row import Vector
+from worker.embedding.model.space import CacheKey
 
 ENTRY_BYTES = 640
 """Measured size of an entry without the vector's components: key, array object, two dictionary entries, the policy's own."""
@@ -36,14 +37,14 @@ class MemoryCache:
         self._lock = threading.Lock()
         self._policy: TlfuCore | None = None
         self._components = 0
-        self._kept: dict[str, tuple[int, Vector]] = {}
-        """By cache key: the policy's number for it, and the vector."""
-        self._keys: dict[int, str] = {}
+        self._kept: dict[CacheKey, tuple[int, Vector]] = {}
+        """The policy's number for a key, and the vector."""
+        self._keys: dict[int, CacheKey] = {}
         """By the policy's number."""
 
-    def get_many(self, keys: Iterable[str]) -> dict[str, Vector]:
+    def get_many(self, keys: Iterable[CacheKey]) -> dict[CacheKey, Vector]:
         """Return the vectors that it has."""
-        found: dict[str, Vector] = {}
+        found: dict[CacheKey, Vector] = {}
         asked: list[int] = []
         with self._lock:
             entry_of = self._kept.get
@@ -55,7 +56,7 @@ class MemoryCache:
                 self._policy.access(asked)
         return found
 
-    def put_many(self, vectors: Mapping[str, Vector]) -> None:
+    def put_many(self, vectors: Mapping[CacheKey, Vector]) -> None:
         """Keep copies of vectors: a row would keep its batch's array alive. Raises ValueError for a second dimension."""
         with self._lock:
             for key, vector in vectors.items():
@@ -68,7 +69,7 @@ class MemoryCache:
                     raise ValueError(f"a vector of {len(vector)} components among those of {self._components}")
                 self._keep(self._policy, key, vector.copy())
 
-    def _keep(self, policy: TlfuCore, key: str, vector: Vector) -> None:
+    def _keep(self, policy: TlfuCore, key: CacheKey, vector: Vector) -> None:
         number = hash(key) & _UNSIGNED_64
         other = self._keys.get(number, key)
         if other != key:  # two keys with one number: the policy cannot tell them apart

@@ -16,7 +16,7 @@ from worker.embedding.cache.frame import FrameCodec
 from worker.embedding.cache.redis_address import RedisFailed, address_of
 from worker.embedding.cache.redis_reader import Fetch, RedisReader
 from worker.embedding.cache.redis_writer import QUEUE_BYTES, RedisWriter
-from worker.embedding.model.space import EmbeddingSpace
+from worker.embedding.model.space import CacheKey, EmbeddingSpace
 from worker.runtime.stage import Crash
 from worker.settings.tables import RedisTable
 
@@ -73,7 +73,7 @@ class RedisCache:
             on_crash=on_crash,
         )
 
-    def get_many(self, keys: Iterable[str]) -> dict[str, Vector]:
+    def get_many(self, keys: Iterable[CacheKey]) -> dict[CacheKey, Vector]:
         """Return the vectors received within the budget. They are rows of one array: copy what you keep."""
         wanted = list(dict.fromkeys(keys))
         if not wanted or self._closed:
@@ -92,7 +92,7 @@ class RedisCache:
         self.tally.add(hits=len(found), misses=len(wanted) - len(found), corrupt=decoded.corrupt)
         return found
 
-    def put_many(self, vectors: Mapping[str, Vector]) -> None:
+    def put_many(self, vectors: Mapping[CacheKey, Vector]) -> None:
         """Queue copies of vectors to be written; never waits. Raises ValueError for another dimension than the space's."""
         if not vectors:
             return

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from sinks.row import Vector
+from worker.embedding.model.space import CacheKey
 
 
 class VectorCache(Protocol):
@@ -15,8 +16,8 @@ class VectorCache(Protocol):
     Thread: any.
     """
 
-    def get_many(self, keys: Iterable[str]) -> dict[str, Vector]:
+    def get_many(self, keys: Iterable[CacheKey]) -> dict[CacheKey, Vector]:
         """Return the vectors that it has."""
 
-    def put_many(self, vectors: Mapping[str, Vector]) -> None:
+    def put_many(self, vectors: Mapping[CacheKey, Vector]) -> None:
         """Keep vectors if there is room. Copies them: the caller may overwrite its arrays."""

@@ -39,7 +39,7 @@ class Levels:
         *,
         memory: VectorCache,
         redis: VectorCache | None,
-        index: Callable[[Collection[str]], dict[str, Vector]],
+        index: Callable[[Collection[TemplateId]], dict[TemplateId, Vector]],
         fail_point: Callable[[str], None] = lambda _point: None,
     ) -> None:
         """`index` returns the vectors of stored templates, or nothing if it cannot answer."""
@@ -63,11 +63,11 @@ class Levels:
         self._fail_point("cache_read")
         return found
 
-    def get_many(self, keys: Iterable[str]) -> dict[str, Vector]:
+    def get_many(self, keys: Iterable[CacheKey]) -> dict[CacheKey, Vector]:
         """Return by cache key the vectors that memory or Redis has."""
         return {key: found.vector for key, found in self._cached(set(keys)).items()}
 
-    def put_many(self, vectors: Mapping[str, Vector]) -> None:
+    def put_many(self, vectors: Mapping[CacheKey, Vector]) -> None:
         """Put vectors into memory and Redis, by cache key."""
         if not vectors:
             return
@@ -76,7 +76,7 @@ class Levels:
             self._redis.put_many(vectors)
         self._fail_point("cache_written")
 
-    def _cached(self, wanted: set[str]) -> dict[str, CachedVector]:
+    def _cached(self, wanted: set[CacheKey]) -> dict[CacheKey, CachedVector]:
         found = {key: CachedVector(vector, "memory") for key, vector in self._memory.get_many(wanted).items()}
         missing = wanted - found.keys()
         self.tallies["memory"].add(hits=len(found), misses=len(missing))

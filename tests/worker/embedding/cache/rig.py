@@ -11,7 +11,7 @@ from tests.worker.running import wait_until
 from worker.embedding.cache.breaker import LONGEST_WAIT_S
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.cache.redis_writer import QUEUE_BYTES
-from worker.embedding.model.space import EmbeddingSpace
+from worker.embedding.model.space import CacheKey, EmbeddingSpace
 from worker.settings.tables import RedisTable
 
 DIM = 384
@@ -31,8 +31,8 @@ def space_of(*, dim: int = DIM, weights: str = "0") -> EmbeddingSpace:
     )
 
 
-def digest_of(number: int) -> str:
-    return hashlib.blake2b(str(number).encode(), digest_size=16).hexdigest()
+def digest_of(number: int) -> CacheKey:
+    return CacheKey(hashlib.blake2b(str(number).encode(), digest_size=16).hexdigest())
 
 
 def vector_of(number: int, dim: int = DIM) -> Vector:
@@ -41,7 +41,7 @@ def vector_of(number: int, dim: int = DIM) -> Vector:
     return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
 
 
-def vectors_of(numbers: Iterable[int]) -> dict[str, Vector]:
+def vectors_of(numbers: Iterable[int]) -> dict[CacheKey, Vector]:
     return {digest_of(number): vector_of(number) for number in numbers}
 
 
@@ -74,7 +74,7 @@ class Rig:
         tally = self.tally
         wait_until(lambda: tally.written + tally.refused + tally.dropped + tally.unfit == self._handed_over, "writes")
 
-    def hand_over(self, vectors: dict[str, Vector]) -> None:
+    def hand_over(self, vectors: dict[CacheKey, Vector]) -> None:
         """Put vectors without waiting."""
         self._handed_over += len(vectors)
         self.cache.put_many(vectors)
