@@ -79,7 +79,7 @@ def wanted(events: Sequence[Event], filters: dict[str, Any]) -> list[Event]:
 
 
 def wait_indexed(running: Ended, records: int) -> None:
-    wait_until(lambda: running.service.pipeline.log_ledger.tally["indexed"] == records, f"{records} indexed records")
+    wait_until(lambda: running.service.pipeline.indexing.ledger.tally["indexed"] == records, f"{records} indexed records")
 
 
 def test_an_hour_of_a_year_ago_one_service_and_its_errors_are_found_exactly(world: World) -> None:

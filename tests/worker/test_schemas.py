@@ -48,7 +48,7 @@ def test_while_the_registry_is_away_its_records_wait_and_others_are_indexed(worl
     running = world.start(settings(world, registry)).opened()
     wait_for_question(registry, "/schemas/ids/7")
     wait_until(lambda: world.stored() == ["another line"], "the other partition")
-    assert running.service.pipeline.log_ledger.committed().get(Partition(world.topic, 0)) is None
+    assert running.service.pipeline.indexing.ledger.committed().get(Partition(world.topic, 0)) is None
     registry.fault = None
     wait_until(lambda: len(world.stored()) == 4, "the records that waited")
     assert world.stored() == ["first line", "second line", "third line", "another line"]

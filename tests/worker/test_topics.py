@@ -48,4 +48,4 @@ def test_questions_are_answered_while_no_topic_fits_and_their_own_topics_are_not
     send(world, f"later-{world.topic}", "disk full")
     wait_until(lambda: world.stored(f"later-{world.topic}") == ["disk full"], "the first topic that fits")
     assert running.stop() == DRAINED
-    assert set(running.service.pipeline.log_ledger.outcomes()) == {f"later-{world.topic}"}
+    assert set(running.service.pipeline.indexing.ledger.outcomes()) == {f"later-{world.topic}"}

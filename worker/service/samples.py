@@ -78,7 +78,7 @@ def _build(service: RunningService) -> Iterator[Sample]:
     model = service.connections.model
     masks = masks_version(service.settings.mask)
     yield Sample(m.BUILD_INFO, 1, (vectail_version(), model.engine.name, model.prepared.name, model.space.id, masks))
-    yield Sample(m.SEARCHABLE_SECONDS, service.pipeline.store.tally.searchable.seen())
+    yield Sample(m.SEARCHABLE_SECONDS, service.pipeline.indexing.store.tally.searchable.seen())
     canary = service.status.canary.tally
     yield Sample(m.CANARY_SECONDS, canary.seconds.seen())
     for result in ("found", "lost"):
@@ -106,17 +106,17 @@ def _lag(service: RunningService, now_s: float) -> Iterator[Sample]:
 
 def _log_topics(service: RunningService) -> tuple[str, ...]:
     """Return the topics that were or will be read: those with a name, those that fit a pattern, and what has gone away since."""
-    known = (*service.settings.subscription.names, *service.log_source.topics, *sorted(service.pipeline.log_ledger.outcomes()))
+    known = (*service.settings.subscription.names, *service.log_source.topics, *sorted(service.pipeline.indexing.ledger.outcomes()))
     return tuple(dict.fromkeys(known))
 
 
 def _records(service: RunningService, now_s: float) -> Iterator[Sample]:
     pipeline = service.pipeline
     for topic in _log_topics(service):
-        yield from _outcomes(topic, pipeline.log_ledger.outcomes().get(topic, Counter()), OUTCOMES)
-    for topic, tally in pipeline.query_ledger.outcomes().items():
+        yield from _outcomes(topic, pipeline.indexing.ledger.outcomes().get(topic, Counter()), OUTCOMES)
+    for topic, tally in pipeline.querying.ledger.outcomes().items():
         yield from _outcomes(topic, tally, ("indexed", "unanswerable", "revoked", "abandoned"))
-    groups = (("logs", service.logs, pipeline.log_ledger), ("queries", service.queries, pipeline.query_ledger))
+    groups = (("logs", service.logs, pipeline.indexing.ledger), ("queries", service.queries, pipeline.querying.ledger))
     for group, poller, ledger in groups:
         yield from _group(group, poller, ledger, now_s)
     yield Sample(m.PAUSED_PARTITIONS, service.log_source.paused_partitions, ("logs",))
@@ -152,28 +152,28 @@ def _group(group: str, poller: Poller, ledger: Ledger, now_s: float) -> Iterator
 
 def _decoding(service: RunningService) -> Iterator[Sample]:
     pipeline = service.pipeline
-    tally = pipeline.decode_tally
+    tally = pipeline.indexing.readers.decode_tally
     for form, records in sorted(tally.records.copy().items()):
         yield Sample(m.DECODE_TOTAL, records, (form,))
     yield Sample(m.INVALID_UTF8_TOTAL, tally.replaced_records)
     for codec in get_args(Codec):
         yield Sample(m.DECOMPRESSED_TOTAL, tally.decompressed[codec], (codec,))
     yield Sample(m.WITHOUT_HEADERS_TOTAL, service.log_source.records_without_headers + service.query_source.records_without_headers)
-    for rule, count in sorted(pipeline.redactor.counts.items()):
+    for rule, count in sorted(pipeline.indexing.readers.redactor.counts.items()):
         yield Sample(m.REDACTIONS_TOTAL, count, (rule,))
     for drop in service.settings.drop:
-        yield Sample(m.DROPPED_TOTAL, pipeline.rule_tally.dropped[drop.name], (drop.name,))
+        yield Sample(m.DROPPED_TOTAL, pipeline.indexing.readers.rule_tally.dropped[drop.name], (drop.name,))
     for sample in service.settings.sample:
-        yield Sample(m.SAMPLED_TOTAL, pipeline.rule_tally.sampled[sample.name], (sample.name,))
-    yield Sample(m.CLOSED_EARLY_TOTAL, pipeline.rule_tally.closed_early)
+        yield Sample(m.SAMPLED_TOTAL, pipeline.indexing.readers.rule_tally.sampled[sample.name], (sample.name,))
+    yield Sample(m.CLOSED_EARLY_TOTAL, pipeline.indexing.readers.rule_tally.closed_early)
     for stage, kinds in REJECTION_KINDS.items():
         for kind in kinds:
-            yield Sample(m.DLQ_TOTAL, pipeline.dead_letters_delivered[stage, kind], (stage, kind))
+            yield Sample(m.DLQ_TOTAL, pipeline.dead_letters.delivered[stage, kind], (stage, kind))
     yield Sample(m.DLQ_OPEN, service.connections.dead_letters.open_letters)
 
 
 def _savings(service: RunningService) -> Iterator[Sample]:
-    savings = service.pipeline.flights.savings()
+    savings = service.pipeline.indexing.flights.savings()
     for topic in _log_topics(service):
         one = savings.get(topic)
         ways = {"known": 0, "collapsed": 0, "rejected": 0} | dict.fromkeys(SOURCES, 0)
@@ -212,7 +212,13 @@ def _engine(service: RunningService) -> Iterator[Sample]:
 
 def _stages(service: RunningService) -> Iterator[Sample]:
     pipeline = service.pipeline
-    for lane in (pipeline.prepare_lane, pipeline.query_lane, pipeline.embedder, pipeline.store_lane, pipeline.answer_lane):
+    for lane in (
+        pipeline.indexing.prepare_lane,
+        pipeline.querying.prepare_lane,
+        pipeline.embedder,
+        pipeline.indexing.store_lane,
+        pipeline.querying.answer_lane,
+    ):
         yield Sample(m.LANE_ENTRIES, len(lane), (lane.name,))
         yield Sample(m.STAGE_WAIT_SECONDS, lane.waits.seen(), (lane.name,))
     for stage, meter in pipeline.busy.items():
@@ -221,7 +227,7 @@ def _stages(service: RunningService) -> Iterator[Sample]:
 
 
 def _sink(service: RunningService) -> Iterator[Sample]:
-    store, resume = service.pipeline.store, service.pipeline.resume.tally
+    store, resume = service.pipeline.indexing.store, service.pipeline.indexing.resume.tally
     tally = store.tally
     yield Sample(m.SINK_LINES_TOTAL, tally.lines)
     rows = {"templates": tally.templates, "blocks": tally.blocks, "merged": tally.merged, "deleted": tally.deleted}
@@ -239,12 +245,12 @@ def _sink(service: RunningService) -> Iterator[Sample]:
 
 
 def _queries(service: RunningService) -> Iterator[Sample]:
-    tally = service.pipeline.answer.tally
+    tally = service.pipeline.querying.answer.tally
     for stage in (*STAGES, "total"):
         yield Sample(m.QUERY_SECONDS, tally.seconds[stage].seen(), (stage,))
     for outcome in _QUERY_OUTCOMES:
         yield Sample(m.QUERIES_TOTAL, tally.outcomes[outcome], (outcome,))
-    yield Sample(m.QUERIES_TOTAL, service.pipeline.query_tally.unanswerable, ("unanswerable",))
+    yield Sample(m.QUERIES_TOTAL, service.pipeline.querying.kafka_queries.unanswerable, ("unanswerable",))
     yield Sample(m.QUERY_EXPIRED_TOTAL, tally.outcomes["expired"])
     yield Sample(m.REPLIES_LOST_TOTAL, service.connections.replies.undelivered)
 

@@ -33,6 +33,7 @@ from worker.runtime.logs import inform
 from worker.runtime.process import CRASHED, DRAIN_TIMEOUT, DRAINED, collect_garbage_rarely
 from worker.runtime.sink_opener import SinkOpener
 from worker.runtime.stage import Abandoned, Stage
+from worker.runtime.surroundings import Surroundings
 from worker.runtime.watchdog import EngineHangs, Watchdog
 from worker.service.doctor_document import doctor_document
 from worker.service.pages import pages_of
@@ -87,22 +88,28 @@ class Service:
         self._stop = stop or threading.Event()
         self._crash: tuple[str, Exception] | None = None
         self._ends_s: float | None = None
-        at = fail_point_of_tests()
+        surroundings = Surroundings(say=say, pause=self.abandon.wait, is_abandoned=self.abandon.is_set, fail_point=fail_point_of_tests())
         self.redis = None if connections.connect_redis is None else connections.connect_redis(self.on_crash)
-        self.pipeline = Pipeline(settings, connections, self.redis, say=say, abandon=self.abandon, at=at)
+        self.pipeline = Pipeline(settings, connections, self.redis, surroundings)
         self.groups: Sequence[StageGroup] = self.pipeline.stages(self.on_crash)
         self._side_stages = self.pipeline.side_stages(self.on_crash)
-        kafka, logs, queries = settings.kafka, self.pipeline.log_ledger, self.pipeline.query_ledger
+        kafka, logs, queries = settings.kafka, self.pipeline.indexing.ledger, self.pipeline.querying.ledger
         paced = PollerSettings(max_poll_interval_s=kafka.max_poll_interval_s, commit_interval_s=kafka.commit_interval_s)
         new_poller = partial(Poller, say=say)
         self.log_source = KafkaSource(kafka, settings.subscription, say=say)
         self.query_source = KafkaSource(query_source(kafka), Subscription(names=(kafka.query_topic,)), say=say)
-        self.logs = new_poller(source=self.log_source, settings=paced, ledger=logs, deliver=self.pipeline.prepare_lane.put, fail_point=at)
+        self.logs = new_poller(
+            source=self.log_source,
+            settings=paced,
+            ledger=logs,
+            deliver=self.pipeline.indexing.prepare_lane.put,
+            fail_point=surroundings.fail_point,
+        )
         self.queries = new_poller(
             source=self.query_source,
             settings=replace(paced, max_fetch_records=_QUERIES_FETCHED),
             ledger=queries,
-            deliver=self.pipeline.take_queries,
+            deliver=self.pipeline.querying.take_polled,
         )
         self.pollers: Sequence[tuple[Poller, Stage]] = [
             (self.logs, Stage("poller-logs", self.logs.run, self.on_crash)),
@@ -135,7 +142,7 @@ class Service:
                     stage.start()
                 self.opened.set()
                 redis = dict if self.redis is None else self.redis.tally.facts
-                report = SavingsReport(self.pipeline.flights.savings, redis, now_s=time.monotonic())
+                report = SavingsReport(self.pipeline.indexing.flights.savings, redis, now_s=time.monotonic())
                 self._watch(report)
                 drained = drain(self, self._until_s())
                 report.say()
@@ -229,7 +236,7 @@ class Service:
 
     def _take_request(self, request: QueryRequest) -> bool:
         if is_open := self.opened.is_set() and not self._stop.is_set():
-            self.pipeline.take_request(request)
+            self.pipeline.querying.take_request(request)
         return is_open
 
     def _watch(self, report: SavingsReport) -> None:

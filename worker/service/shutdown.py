@@ -110,7 +110,7 @@ def _end_stages(service: Endable, until_s: float) -> bool:
 
 def _commit_all(service: Endable, until_s: float) -> bool:
     """Wait for the last dead letters and replies, and until everything is committed; False if it is not, or after a crash."""
-    ledgers = (service.pipeline.log_ledger, service.pipeline.query_ledger)
+    ledgers = (service.pipeline.indexing.ledger, service.pipeline.querying.ledger)
     if not all(ledger.wait_until_settled(ledger.owned(), _left_s(until_s)) for ledger in ledgers):
         return False
     pollers = [poller for poller, _ in service.pollers]

@@ -54,7 +54,7 @@ def status_document(service: RunningService) -> Callable[[Mapping[str, str]], St
             return None if at_s is None else round(now_ms - 1000 * (now_s - at_s))
 
         sink = status.index_counts.last()
-        lines_per_s = status.conditions.rate("vectail_sink_lines_total", pipeline.store.tally.lines, now_s, window_s=_SHORT_S)
+        lines_per_s = status.conditions.rate("vectail_sink_lines_total", pipeline.indexing.store.tally.lines, now_s, window_s=_SHORT_S)
         return {
             "version": vectail_version(),
             "worker": worker_name(),
@@ -72,7 +72,7 @@ def status_document(service: RunningService) -> Callable[[Mapping[str, str]], St
                 "blocks": None if sink is None else sink.blocks,
                 "templates": None if sink is None else sink.templates,
                 "lines": None,
-                "written_lines": pipeline.store.tally.lines,
+                "written_lines": pipeline.indexing.store.tally.lines,
             },
             "masks": masks_version(service.settings.mask),
             "dependencies": _dependencies(service, shown_ms),
@@ -90,7 +90,7 @@ def _verdict(verdict: HealthVerdict) -> VerdictJson:
 
 def _searchable(service: RunningService) -> SearchableJson | None:
     """Return the quantiles of the last ten minutes; of all time if no line came in them; None if none ever did."""
-    seen = service.pipeline.store.tally.searchable.seen()
+    seen = service.pipeline.indexing.store.tally.searchable.seen()
     before = dict(bucket_counts(service.status.conditions.first_buckets("vectail_searchable_seconds", window_s=_LONG_S)))
     lately = [(bound, count - before.get(float(f"{bound:g}"), 0.0)) for bound, count in seen.buckets]
     return _quantiles(lately, since_start=False) or _quantiles(seen.buckets, since_start=True)
@@ -130,7 +130,7 @@ def _engine(service: RunningService, now_s: float) -> EngineJson:
 
 
 def _savings(service: RunningService) -> list[SavedJson]:
-    outcomes = service.pipeline.log_ledger.outcomes()
+    outcomes = service.pipeline.indexing.ledger.outcomes()
     return [
         {
             "topic": topic,
@@ -140,7 +140,7 @@ def _savings(service: RunningService) -> list[SavedJson]:
             "tokens_saved": one.tokens_saved,
             "saved_share": round(one.tokens_saved / max(one.tokens_embedded + one.tokens_saved, 1), 4),
         }
-        for topic, one in sorted(service.pipeline.flights.savings().items())
+        for topic, one in sorted(service.pipeline.indexing.flights.savings().items())
     ]
 
 
@@ -156,7 +156,7 @@ def _dependencies(service: RunningService, shown_ms: Callable[[float | None], in
 
 def _assignments(service: RunningService) -> list[AssignedJson]:
     kafka, pipeline = service.settings.kafka, service.pipeline
-    owned = ((kafka.group, pipeline.log_ledger.owned()), (kafka.query_group, pipeline.query_ledger.owned()))
+    owned = ((kafka.group, pipeline.indexing.ledger.owned()), (kafka.query_group, pipeline.querying.ledger.owned()))
     return [
         {"group": group, "topic": topic, "partition": partition} for group, partitions in owned for topic, partition in sorted(partitions)
     ]

@@ -52,7 +52,7 @@ class Indexed:
         world.send([LONG, ENTRIES, b"\xff", b"", "printer on fire"], partition=1)
         world.sink = MilvusSink(self.settings.milvus, self._space, consumer_group=world.kafka.group)
         running = world.start(self.settings)
-        ledger = running.service.pipeline.log_ledger
+        ledger = running.service.pipeline.indexing.ledger
         wait_until(lambda: sum(ledger.committed().values()) == 65, "all to be committed")
         assert running.stop() == 0
         world.send(["not read by any worker"] * 3, partition=2)

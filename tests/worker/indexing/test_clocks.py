@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[3]
 ROOMS = ("worker", "consumers", "producers", "sinks")
 TOOLS = ("worker/cli/", "worker/inspecting/doctor")
 READERS_OF_THE_WALL_CLOCK = {
-    "worker/service/pipeline.py",
+    "worker/runtime/surroundings.py",
     "worker/embedding/model/prepared.py",
     "worker/inspecting/entry_writer.py",
     "sinks/milvus/index_time.py",

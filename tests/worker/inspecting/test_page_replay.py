@@ -55,7 +55,7 @@ def failed_once(world: World, values: list[bytes | str], bad: int) -> Ended:
     """Let a strict worker fail on some of these, and return a worker of better settings."""
     world.send(values)
     strict = world.start(settings(world, errors="strict")).opened()
-    wait_until(lambda: strict.service.pipeline.log_ledger.tally["dead_letter"] == bad, f"{bad} dead letters")
+    wait_until(lambda: strict.service.pipeline.indexing.ledger.tally["dead_letter"] == bad, f"{bad} dead letters")
     assert strict.stop() == DRAINED
     running = world.start(settings(world, errors="replace")).opened()
     wait_until(lambda: running.service.status.health.phase == "running", "a worker that runs")
@@ -84,7 +84,7 @@ def test_a_replayed_letter_is_found_and_replaying_it_twice_changes_nothing_for_a
     assert (again["replayed"], again["already"], again["lines"]) == (0, 2, 0)
     assert [line.text or "" for line in world.lines()] == ["before", READ, READ, "after"]
     world.send(["the stream goes on"])
-    wait_until(lambda: running.service.pipeline.log_ledger.tally["indexed"] >= 1, "a line after the replay")
+    wait_until(lambda: running.service.pipeline.indexing.ledger.tally["indexed"] >= 1, "a line after the replay")
     assert running.stop() == DRAINED
 
 

@@ -87,8 +87,8 @@ def fed(world: World) -> Ended:
         sample=(SampleTable(name="chatty", level=("TRACE",), above_per_s=1),),
     )
     running = world.start(settings).opened()
-    wait_until(lambda: running.service.pipeline.log_ledger.tally["admitted"] == LINES + 3, "all records")
-    wait_until(lambda: not running.service.pipeline.log_ledger.tally["in_flight"], "all to be done")
+    wait_until(lambda: running.service.pipeline.indexing.ledger.tally["admitted"] == LINES + 3, "all records")
+    wait_until(lambda: not running.service.pipeline.indexing.ledger.tally["in_flight"], "all to be done")
     world.ask({"text": "disk"}, {"text": ""})
     wait_until(lambda: page(running, "/readyz")[1] == "ready", "readiness")
     wait_until(lambda: any(name == "vectail_consumer_committed_offset" for name, _ in values(running)), "what is committed")

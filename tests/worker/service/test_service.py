@@ -60,9 +60,11 @@ def test_what_waits_in_lanes_and_stages_is_finished_before_the_end(world: World)
     assert world.engine.entered.wait(WAIT_S)
     world.send([f"something {word} new" for word in ("rather", "rather", "almost")] * 10)
     pipeline = running.service.pipeline
-    wait_until(lambda: pipeline.flights.total().chunks == 250 and len(pipeline.embedder) > 0, "a text to wait behind the first batch")
+    wait_until(
+        lambda: pipeline.indexing.flights.total().chunks == 250 and len(pipeline.embedder) > 0, "a text to wait behind the first batch"
+    )
     running.service.stop()
-    wait_until(lambda: running.service.logs.intake_ended.is_set() and not pipeline.prepare_lane, "the end of intake")
+    wait_until(lambda: running.service.logs.intake_ended.is_set() and not pipeline.indexing.prepare_lane, "the end of intake")
     world.engine.gate.set()
     assert running.wait() == DRAINED
     assert world.committed() == len(world.stored()) == 250
@@ -167,7 +169,7 @@ def test_an_engine_that_hangs_ends_the_service_with_the_stacks_and_nothing_more_
     world.send(lines_of(30))
     running = world.start(world.settings(kafka=NEVER, engine=EngineTable(watchdog_s=1.0))).opened()
     lines_are(world, 30)
-    wait_until(lambda: running.service.pipeline.log_ledger.open_records == 0, "30 settled records")
+    wait_until(lambda: running.service.pipeline.indexing.ledger.open_records == 0, "30 settled records")
     world.engine.gate = threading.Event()
     try:
         world.send(["something entirely new", *lines_of(10)])
@@ -197,7 +199,7 @@ def test_a_limit_stop_commits_what_is_settled(world: World) -> None:
     )
     running = world.start(settings).opened()
     lines_are(world, 40)
-    wait_until(lambda: running.service.pipeline.log_ledger.open_records == 0, "40 settled records")
+    wait_until(lambda: running.service.pipeline.indexing.ledger.open_records == 0, "40 settled records")
     world.send([b"\xff"] * 8)
     assert running.wait() == CRASHED
     assert isinstance(running.service.crash_error, LimitReached)
@@ -250,7 +252,7 @@ def test_a_query_is_answered_while_the_log_ledger_is_full_and_the_sink_takes_no_
     hold = Hold(world, "stuck")
     world.send(["stuck in the sink", *lines_of(100)])
     assert hold.held.wait(WAIT_S)
-    wait_until(lambda: running.service.pipeline.log_ledger.open_records == 20, "a full ledger")
+    wait_until(lambda: running.service.pipeline.indexing.ledger.open_records == 20, "a full ledger")
     good, bad = world.ask({"text": "the disk failed", "k": 3}, {"text": "disk", "k": 0})
     assert len(good["hits"]) == 3
     assert bad["error"]["field"] == "k"
@@ -278,7 +280,7 @@ def test_what_cannot_be_committed_at_the_end_is_not_called_drained(world: World)
     world.send(lines_of(20))
     running = world.start(world.settings(kafka=NEVER, drain_s=1.0)).opened()
     lines_are(world, 20)
-    wait_until(lambda: running.service.pipeline.log_ledger.open_records == 0, "20 settled records")
+    wait_until(lambda: running.service.pipeline.indexing.ledger.open_records == 0, "20 settled records")
     world.broker.close()
     assert running.stop() == DRAIN_TIMEOUT
 
@@ -288,14 +290,14 @@ def test_the_whole_path_with_a_local_milvus_folder(world: World, tmp_path: Path)
     world.sink = MilvusSink(settings, space, consumer_group=world.kafka.group)
     world.send(lines_of(300))
     first = world.start().opened()
-    wait_until(lambda: first.service.pipeline.log_ledger.tally["indexed"] == 300, "300 indexed records")
+    wait_until(lambda: first.service.pipeline.indexing.ledger.tally["indexed"] == 300, "300 indexed records")
     hits = world.ask({"text": "the printer failed", "k": 2})[0]["hits"]
     assert len(hits) == 2
     assert first.stop() == DRAINED
     assert world.committed() == 300
     world.send(lines_of(350)[300:])
     second = world.start().opened()
-    wait_until(lambda: second.service.pipeline.log_ledger.tally["indexed"] == 50, "50 indexed records")
+    wait_until(lambda: second.service.pipeline.indexing.ledger.tally["indexed"] == 50, "50 indexed records")
     assert second.stop() == DRAINED
     assert world.committed() == 350
     assert second.service.pipeline.embedder.tally.templates == 0, "templates are found in the sink"

@@ -56,7 +56,7 @@ def test_over_http_the_answer_is_that_of_kafka(world: World, listening: Listenin
     assert (status, refused["error"]["field"]) == (400, "k")
     status, counted = ask(listening, {"by": ["topic"]}, path="/api/counts")
     assert (status, counted["counts"][0]["lines"], counted["complete"]) == (200, 70, True)
-    assert running.service.pipeline.query_tally.received == 4
+    assert running.service.pipeline.querying.answer.tally.outcomes.total() == 4
     assert running.stop() == DRAINED
 
 

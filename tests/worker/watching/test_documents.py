@@ -26,7 +26,7 @@ def ask(running: Ended, path: str, **params: str) -> Any:  # noqa: ANN401 - JSON
 
 
 def indexed(running: Ended, records: int) -> None:
-    wait_until(lambda: running.service.pipeline.log_ledger.tally["indexed"] >= records, f"{records} indexed records")
+    wait_until(lambda: running.service.pipeline.indexing.ledger.tally["indexed"] >= records, f"{records} indexed records")
 
 
 def test_a_worker_that_works_says_who_it_is_and_what_it_did(world: World) -> None:
