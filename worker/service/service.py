@@ -30,7 +30,7 @@ from worker.inspecting.letters_document import DeadLetterDocument
 from worker.inspecting.page_replay import DeadLetterReplay
 from worker.runtime.limits import LimitReached
 from worker.runtime.logs import inform
-from worker.runtime.process import CRASHED, DRAIN_TIMEOUT, DRAINED, collect_garbage_rarely
+from worker.runtime.process import collect_garbage_rarely
 from worker.runtime.sink_opener import SinkOpener
 from worker.runtime.stage import Abandoned, Stage
 from worker.runtime.surroundings import Surroundings
@@ -40,7 +40,7 @@ from worker.service.pages import pages_of
 from worker.service.pipeline import Pipeline, StageGroup
 from worker.service.samples import samples
 from worker.service.savings_report import SavingsReport
-from worker.service.shutdown import close, drain
+from worker.service.shutdown import Ending, close, drain
 from worker.service.status import Status
 from worker.service.status_document import status_document, worker_name
 from worker.serving.worker_view import WorkerView
@@ -60,7 +60,7 @@ _NOTHING_TO_DRAIN_S = 5.0
 
 
 class Service:
-    """Runs once; `run` returns the exit code.
+    """Runs once; `run` returns how it ended, and `crash` why.
 
     Thread: main; `stop` and everything that is only read from any.
     """
@@ -129,8 +129,8 @@ class Service:
         self.http = self._http_server()
         self.opener = SinkOpener(connections.sink, self._stop, say=say, on_crash=self.on_crash, adopt=adopt)
 
-    def run(self) -> int:
-        """Open the sink, start everything, wait for `stop` or a crash, end; returns the exit code. Raises SinkMismatch."""
+    def run(self) -> Ending:
+        """Open the sink, start everything, wait for `stop` or a crash, and end. Raises SinkMismatch."""
         collect_garbage_rarely()
         drained = True
         try:
@@ -151,8 +151,8 @@ class Service:
         if isinstance(self.crash_error, SinkMismatch):
             raise self.crash_error
         if self._crash is not None:
-            return CRASHED
-        return DRAINED if drained else DRAIN_TIMEOUT
+            return Ending.CRASHED
+        return Ending.DRAINED if drained else Ending.UNDRAINED
 
     def stop(self) -> None:
         """Begin the drain."""

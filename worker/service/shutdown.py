@@ -11,6 +11,7 @@ Theory of operation
 import threading
 import time
 from collections.abc import Sequence
+from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -23,6 +24,18 @@ from worker.service.pipeline import Pipeline, StageGroup
 
 if TYPE_CHECKING:
     from worker.serving.server import HttpServer
+
+
+class Ending(Enum):
+    """How a service ended."""
+
+    DRAINED = auto()
+    """Every record that was read is committed."""
+    UNDRAINED = auto()
+    """The drain took too long, or a partition was revoked during it; what is not committed is read again."""
+    CRASHED = auto()
+    """It crashed or reached a limit."""
+
 
 LEAVE_S = 1.0
 """How far past its deadline a service may end."""

@@ -14,6 +14,7 @@ from tests.fakes.sink import FakeSink
 from tests.worker.running import Ended, World, lines_of, wait_until
 from worker.runtime.listening import listen
 from worker.runtime.process import vectail_version
+from worker.service.shutdown import Ending
 from worker.settings.masks_version import masks_version
 from worker.settings.rule_tables import DropTable, SampleTable
 from worker.settings.service_tables import HttpTable, StatusTable
@@ -172,4 +173,4 @@ def test_the_heartbeat_is_touched_while_it_lives(world: World, tmp_path: Path) -
     wait_until(file.exists, "the first beat")
     first_ns = file.stat().st_mtime_ns
     wait_until(lambda: file.stat().st_mtime_ns > first_ns, "the next beat")
-    assert running.stop() == 0
+    assert running.stop() is Ending.DRAINED
