@@ -115,17 +115,7 @@ class Service:
             (self.logs, Stage("poller-logs", self.logs.run, self.on_crash)),
             (self.queries, Stage("poller-queries", self.queries.run, self.on_crash)),
         ]
-        self.status = Status(
-            settings,
-            connections.sink,
-            self.redis,
-            [logs, queries],
-            self._health,
-            registry=connections.registry,
-            canary=connections.canary_producer,
-            take_request=self._take_request,
-            on_crash=self.on_crash,
-        )
+        self.status = Status(settings, connections, self.redis, [logs, queries], health=self._health, take_request=self._take_request)
         self.http = self._http_server()
         self.opener = SinkOpener(connections.sink, self._stop, say=say, on_crash=self.on_crash, adopt=adopt)
 
@@ -136,7 +126,7 @@ class Service:
         try:
             if self.http is not None:
                 self.http.start()
-            self.status.start()
+            self.status.start(self.on_crash)
             if self.opener.wait(self._until_s):
                 for stage in self._stages():
                     stage.start()
@@ -177,7 +167,7 @@ class Service:
         status, settings = self.status, self.settings
         status.conditions.watch(lambda: samples(self, time.monotonic()))
         replay = DeadLetterReplay(
-            settings, self.connections.sink, is_running=lambda: status.health.phase == "running", pause=self.abandon.wait
+            settings, self.connections.sink, is_running=lambda: status.health.phase() == "running", pause=self.abandon.wait
         )
         return WorkerView(
             take_request=self._take_request,
@@ -229,7 +219,6 @@ class Service:
             probes=probes,
             phase=lambda: "stopping" if self._stop.is_set() else "running" if self.opened.is_set() else "starting",
             engine_is_up=lambda: self.pipeline.guarded_engine.is_up,
-            has_joined=lambda: all(poller.has_joined(time.monotonic()) for poller in (self.logs, self.queries)),
             max_poll_interval_s=self.settings.kafka.max_poll_interval_s,
             clock=time.monotonic,
         )

@@ -23,11 +23,11 @@ from worker.asking.worker_answers import (
 from worker.runtime.histogram import HistogramSnapshot
 from worker.runtime.logs import recent_faults
 from worker.runtime.process import vectail_version
+from worker.runtime.surroundings import wall_ms
 from worker.service.samples import RunningService
-from worker.service.status import wall_ms
 from worker.settings.masks_version import masks_version
 from worker.watching.condition_watch import ConditionState, summary_of, text_for
-from worker.watching.health import HealthVerdict
+from worker.watching.health import ENGINE_DOWN, HealthVerdict
 from worker.watching.looks import bucket_counts, quantile
 
 _SHORT_S: Final = 20.0
@@ -58,7 +58,7 @@ def status_document(service: RunningService) -> Callable[[Mapping[str, str]], St
         return {
             "version": vectail_version(),
             "worker": worker_name(),
-            "phase": status.health.phase,
+            "phase": status.health.phase(),
             "now_ms": round(now_ms),
             "uptime_s": round(now_s - status.started_s, 3),
             "ready": _verdict(status.health.ready()),
@@ -147,7 +147,7 @@ def _savings(service: RunningService) -> list[SavedJson]:
 def _dependencies(service: RunningService, shown_ms: Callable[[float | None], int | None]) -> list[DependencyJson]:
     engine = service.pipeline.guarded_engine
     found = [(probe.name, probe.error_line(), probe.away_since_s()) for probe in service.status.probes]
-    found.append(("engine", "" if engine.is_up else "being made anew", None if engine.is_up else engine.busy_since_s))
+    found.append(("engine", "" if engine.is_up else ENGINE_DOWN, None if engine.is_up else engine.busy_since_s))
     return [
         {"name": name, "state": "away" if reason else "ok", "reason": reason, "since_ms": shown_ms(since_s) if reason else None}
         for name, reason, since_s in found

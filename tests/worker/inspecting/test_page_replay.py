@@ -58,7 +58,7 @@ def failed_once(world: World, values: list[bytes | str], bad: int) -> Ended:
     wait_until(lambda: strict.service.pipeline.indexing.ledger.tally["dead_letter"] == bad, f"{bad} dead letters")
     assert strict.stop() == Ending.DRAINED
     running = world.start(settings(world, errors="replace")).opened()
-    wait_until(lambda: running.service.status.health.phase == "running", "a worker that runs")
+    wait_until(lambda: running.service.status.health.phase() == "running", "a worker that runs")
     return running
 
 
