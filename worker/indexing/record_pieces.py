@@ -10,7 +10,7 @@ answer depends on the records from the first piece on, never on a clock.
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -194,14 +194,14 @@ class _Walk:
         return self._known[text]
 
 
-def _piece_of(fields: Mapping[str, Any]) -> _Piece | None:
+def _piece_of(fields: Mapping[str, object]) -> _Piece | None:
     stream = next((fields[name] for name in _STREAMS if name in fields), None)
     if stream is None:
         return None
     return _Piece(_is_partial(fields), (stream, *(fields.get(name) for name in _CONTAINER)))
 
 
-def _is_partial(fields: Mapping[str, Any]) -> bool:
+def _is_partial(fields: Mapping[str, object]) -> bool:
     return fields.get(_MARK) is True or str(fields.get(_TAG, "")).startswith("P")
 
 

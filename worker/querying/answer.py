@@ -98,7 +98,7 @@ class Answer:
         self.tally = AnswerTally()
         self._sink = sink
         self._index = Index(sink, reader, TemplateIndex(sink.templates, surroundings.clock, TemplateGroups(named)))
-        sources = Sources(self._index, surroundings.clock, surroundings.wall_ms)
+        sources = Sources(self._index, surroundings)
         self._answers = {name: form.open(sources) for name, form in FORMS.items()}
         self._surroundings = surroundings
         self._heavy: list[_OpenQuery] = []

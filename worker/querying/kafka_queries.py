@@ -1,16 +1,13 @@
 """Queries that come over Kafka: each is tied to the reply that settles its record, or dropped because it names no topic for one."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import Protocol
 
-from consumers.record import Header, Record
 from producers.replies import Reply
 from worker.asking.refusals import QueryReply
 from worker.asking.requests import CORRELATION_HEADER, REPLY_TOPIC_HEADER, QueryRequest, Requester, header_of
 from worker.querying.ready_query import KafkaRequest
-
-ReplyHeaders = Callable[[Record, str, float], Sequence[Header]]
-"""Returns further headers for the reply to a record, given the reply's code and when the record came."""
+from worker.runtime.tracing import Tracing
 
 
 class SendToTopic(Protocol):
@@ -18,11 +15,6 @@ class SendToTopic(Protocol):
 
     def __call__(self, reply: Reply, *, deadline_s: float | None, settled: Callable[[bool], None]) -> None:
         """`settled` is called once: True when the reply is delivered, False when it is given up."""
-
-
-def no_headers(_query: Record, _code: str, _taken_s: float) -> Sequence[Header]:
-    """Return no further headers."""
-    return ()
 
 
 class KafkaQueries:
@@ -37,12 +29,13 @@ class KafkaQueries:
         send: SendToTopic,
         *,
         say: Callable[[str], None],
-        reply_headers: ReplyHeaders = no_headers,
+        tracing: Tracing | None = None,
     ) -> None:
+        """`tracing`: replies continue the traces of their queries."""
         self._reply_topics = reply_topics
         self._send = send
         self._say = say
-        self._reply_headers = reply_headers
+        self._tracing = tracing
         self.unanswerable = 0
         """Queries without a reply topic, or with one that is not allowed."""
 
@@ -62,7 +55,8 @@ class KafkaQueries:
         correlation_id = header_of(record.headers, CORRELATION_HEADER) or b""
 
         def send_reply(reply: QueryReply, *, deadline_s: float | None) -> None:
-            headers = tuple(self._reply_headers(record, reply.code, kafka_request.polled_s))
+            tracing = self._tracing
+            headers = () if tracing is None else tuple(tracing.answer_headers(record, reply.code, kafka_request.polled_s))
             self._send(Reply(topic, correlation_id, reply.value, headers), deadline_s=deadline_s, settled=lambda _delivered: claim.settle())
 
         return QueryRequest(record.value, Requester(send_reply, kafka_request.polled_s), record.time_ms)

@@ -6,7 +6,7 @@ from consumers.assignment import Receipt
 from consumers.ledger import Ledger
 from worker.asking.requests import QueryRequest
 from worker.querying.answer import Answer
-from worker.querying.kafka_queries import KafkaQueries, no_headers
+from worker.querying.kafka_queries import KafkaQueries
 from worker.querying.prepare_queries import PrepareQueries
 from worker.querying.query_text import new_query_encoder
 from worker.querying.ready_query import Answerable, KafkaRequest
@@ -32,12 +32,11 @@ class QueryingPipeline:
         self.prepare_lane: Lane[KafkaRequest | QueryRequest] = Lane("prepare-queries")
         self.answer_lane: Lane[Answerable] = Lane("answer")
         self._encoder = new_query_encoder(settings, connections.model)
-        tracing = connections.tracing
         self.kafka_queries = KafkaQueries(
             frozenset((settings.kafka.reply_topic, *settings.query.reply_topics)),
             connections.replies.send,
             say=surroundings.say,
-            reply_headers=no_headers if tracing is None else tracing.answer_headers,
+            tracing=connections.tracing,
         )
         self._prepare = PrepareQueries(
             encoder=self._encoder,

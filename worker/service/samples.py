@@ -5,7 +5,6 @@ figure from the start, so that a rate over it is nought and not absent.
 """
 
 import math
-import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol, get_args
@@ -46,7 +45,6 @@ class RunningService(Protocol):
     log_source: KafkaSource
     query_source: KafkaSource
     status: Status
-    abandon: threading.Event
 
 
 def samples(service: RunningService, now_s: float) -> Iterator[Sample]:

@@ -21,6 +21,7 @@ from worker.embedding.cache.redis_cache import RedisCache
 from worker.runtime.sink_opener import SinkOpener
 from worker.runtime.stage import Stage
 from worker.service.pipeline import Pipeline, StageGroup
+from worker.service.status import Status
 
 if TYPE_CHECKING:
     from worker.serving.server import HttpServer
@@ -47,13 +48,6 @@ _SHARE_S = 2.0
 """For vectors that wait to be written to Redis; losing them costs only their computation."""
 
 
-class Stoppable(Protocol):
-    """A part with threads of its own that nothing waits for."""
-
-    def stop(self) -> None:
-        """End the threads; returns soon, whatever they do."""
-
-
 class Endable(Protocol):
     """What ends with a service; `worker.service.service.Service` is the only one."""
 
@@ -67,10 +61,7 @@ class Endable(Protocol):
     http: "HttpServer | None"
     abandon: threading.Event
     """Set once what is in hand is given up; it will be read again."""
-
-    @property
-    def status(self) -> Stoppable:
-        """What watches the service."""
+    status: Status
 
     @property
     def has_crashed(self) -> bool:

@@ -140,7 +140,7 @@ def test_an_engine_that_dies_in_the_middle_is_replaced_and_everything_is_stored_
     assert len(written) == len(set(written)) == 65 + 12, "no line and no template was written twice"
     assert world.dead_letters(0) == []
     assert (world.spare_engines, world.engine.closed, spare.closed) == ([], True, True)
-    assert "the engine is told to be dead; making a new engine (1 of 3)" in world.said
+    assert "the engine is told to be dead; loading another engine (1 of 3)" in world.said
 
 
 def test_when_every_text_fails_there_is_no_dead_letter_and_nothing_more_is_committed(world: World) -> None:
