@@ -1,7 +1,7 @@
 """Merging the blocks of runs that have ended, and deleting blocks that a merged one stands for.
 
 The owner of a partition does it once, minutes after its assignment, for the runs before its own; `vectail compact` does it for a group
-without members. Two who do it at the same time harm nobody: a merged block is a function of its sources, and a block is deleted only when
+without members. Two at the same time do no harm: a merged block is a function of its sources, and a block is deleted only when
 an acknowledged one of its own run has held its lines for `GRACE_S` (design: sink).
 """
 
@@ -60,7 +60,7 @@ class Deletions:
                 self._due.pop(one, None)
 
     def give_up(self, *, most: int) -> None:
-        """Keep the latest `most` only. Each of the others stays an inner block, until whoever compacts its partition next finds it."""
+        """Keep only the latest `most`. Each of the others stays an inner block until its partition is compacted next."""
         with self._lock:
             for one in list(islice(self._due, max(len(self._due) - most, 0))):
                 del self._due[one]
@@ -175,7 +175,7 @@ class Compactor:
         ids = [one.id for one in plan]
         columns = self._sink.read_columns(ids, ("places", "texts", "fields"), strong=True)
         if len(columns) < len(ids):
-            return False  # expired, or deleted by whoever merged them first
+            return False  # expired, or deleted by another worker that merged them first
         try:
             parts = [decode_lines(columns[one]) for one in ids]
             masks = masks_of(columns[ids[0]].places)

@@ -125,7 +125,7 @@ class Flights:
 
     @property
     def forgets(self) -> bool:
-        """Whether rows do not live for ever, so that templates do not stay known."""
+        """Whether rows expire, so that templates do not stay known."""
         return self._keep_s() < math.inf
 
     def land(self, completed: Iterable[Completed]) -> list[LineBatch]:

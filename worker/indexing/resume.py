@@ -13,7 +13,7 @@ Theory of operation
 4. Where the first record of an assignment is inside a stored entry of several records, the assignment begins again at the first of them:
    from the middle on they would be joined otherwise, and if the log was cut there, what it has kept of them is to be written again.
 5. A run begins above every run that was seen (`Runs.begin`), so that of two copies the new one holds.
-6. While the sink is busy, it is asked again for ever: to go on without an answer would write a second copy of everything.
+6. While the sink is busy, it is asked again without end: going on without an answer would write a second copy of everything.
 
 Not taken: comparing ids (commits lines that were not written after a cut log), one read of the whole partition (no bound), a mark of what
 is stored outside of the index (it may be older or newer than the index, after a restore of either).
@@ -172,7 +172,7 @@ class Resume:
         return other
 
     def assignments(self) -> Collection[PartitionLedger]:
-        """Return the assignments of which anything was read back (AssignmentPlace)."""
+        """Return the assignments that anything was read back for (AssignmentPlace)."""
         return self._assigned.keys()
 
     def drop(self, gone: Collection[PartitionLedger]) -> None:
@@ -303,13 +303,13 @@ class Resume:
         if self._busy_since_s is None:
             self._busy_since_s = self._surroundings.clock()
             self._surroundings.say(
-                f"the sink does not say what is stored of {partitions} partitions ({reason}); their records wait; trying again"
+                f"{partitions} partitions cannot be read back from the sink ({reason}); their records wait; trying again"
             )
 
     def _note_answer(self) -> None:
         if self._busy_since_s is not None:
             lasted_s, self._busy_since_s = self._surroundings.clock() - self._busy_since_s, None
-            self._surroundings.say(f"the sink says again what is stored, after {lasted_s:.0f} s")
+            self._surroundings.say(f"the sink can be read back again, after {lasted_s:.0f} s")
 
 
 def _listed_together(windows: Sequence[_Window]) -> list[list[_Window]]:

@@ -63,7 +63,7 @@ class StoreRules:
 
 
 class Store:
-    """A line settles only when its block *and* its template are acknowledged; one refusal too many is nobody's dead letter.
+    """A line settles only when its block *and* its template are acknowledged; the refusal that reaches the limit makes no dead letter.
 
     Thread: any of the store threads.
     """
@@ -132,7 +132,7 @@ class Store:
         self._blocks.write(self._close_all(due, now_s, flush_s=flush_s, everything=everything))
 
     def hide(self, assignment: PartitionLedger, lines: Lines) -> None:
-        """Write hollow entries at once, for records that hold nothing now and of which something is stored. Raises as `step` does."""
+        """Write hollow entries at once, for records that hold nothing now but have something stored. Raises as `step` does."""
         run = self.runs.of(assignment) if assignment.alive else None
         if run is not None:
             self._blocks.write_hollow(run, lines)

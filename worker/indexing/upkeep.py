@@ -50,7 +50,7 @@ class _Merge(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class _Chore:
-    """Something that upkeep does, with its own next time. That it fails is said once, and again only after it has worked in between.
+    """Something that upkeep does, with its own next time. A failure is logged once, and again only after it has worked in between.
 
     Thread: one at a time; the upkeep's lock is held.
     """
@@ -63,19 +63,19 @@ class _Chore:
     """What comes of that."""
     every_s: float = 0.0
     due_s: float = 0.0
-    _is_said: bool = False
-    _said_s: float = -math.inf
+    _is_logged: bool = False
+    _logged_s: float = -math.inf
 
     def note_done(self, now_s: float, *, works: bool) -> None:
         """Note that the sink refused nothing."""
         self.due_s = now_s + self.every_s
-        self._is_said = self._is_said and not works
+        self._is_logged = self._is_logged and not works
 
     def note_failed(self, reason: str, now_s: float, say: Callable[[str], None]) -> None:
         """Note a refusal. If it works and fails in turns (a rate limit), one line a minute says so."""
         self.due_s = now_s + BUSY_S
-        if not self._is_said and now_s - self._said_s >= REMIND_S:
-            self._is_said, self._said_s = True, now_s
+        if not self._is_logged and now_s - self._logged_s >= REMIND_S:
+            self._is_logged, self._logged_s = True, now_s
             say(f"{self.failure} ({reason}); {self.follows}; trying again")
 
 

@@ -1,7 +1,7 @@
 """Current value of every metric, read from a running service. Nothing is counted here.
 
 `worker.watching.exposition` asks for them when somebody scrapes. Where a label's values are known beforehand, each of them has a
-figure from the start, so that a rate over it is nought and not absent.
+figure from the start, so that a rate over it is 0 and not absent.
 """
 
 import math
@@ -16,12 +16,15 @@ from consumers.poller import Poller
 from worker.connections import Connections
 from worker.embedding.cache.cache_tally import CacheTally
 from worker.embedding.cache.redis_cache import RedisCache
-from worker.embedding.cache.vector_levels import SOURCES
+from worker.embedding.cache.vector_levels import SOURCES, Levels
 from worker.indexing.dead_letter_reasons import REJECTION_KINDS
+from worker.indexing.savings import Savings
 from worker.querying.answer import STAGES
 from worker.runtime.logs import dropped_lines
 from worker.runtime.process import vectail_version
+from worker.service.indexing_pipeline import IndexingPipeline
 from worker.service.pipeline import Pipeline
+from worker.service.querying_pipeline import QueryingPipeline
 from worker.service.status import Status
 from worker.settings.masks_version import masks_version
 from worker.settings.settings import Settings
@@ -53,18 +56,19 @@ def samples(service: RunningService, now_s: float) -> Iterator[Sample]:
     yield from _lag(service, now_s)
     yield from _records(service, now_s)
     yield from _decoding(service)
-    yield from _savings(service)
-    yield from _cache(service)
-    yield from _engine(service)
-    yield from _stages(service)
-    yield from _sink(service)
-    yield from _queries(service)
-    yield from _health(service)
-    yield from _conditions(service)
+    yield from _savings(service.pipeline.indexing.flights.savings(), _log_topics(service))
+    yield from _cache(service.pipeline.levels, service.redis)
+    yield from _engine(service.pipeline)
+    yield from _stages(service.pipeline)
+    yield from _sink(service.pipeline.indexing)
+    yield from _queries(service.pipeline.querying)
+    yield Sample(m.REPLIES_LOST_TOTAL, service.connections.replies.undelivered)
+    yield from _health(service.status)
+    yield from _conditions(service.status)
 
 
-def _conditions(service: RunningService) -> Iterator[Sample]:
-    held = service.status.conditions.held()
+def _conditions(status: Status) -> Iterator[Sample]:
+    held = status.conditions.held()
     for condition in dict.fromkeys((one.name, one.severity) for one in CONDITIONS if one.judge is not None):
         about = [what for one, what in held if (one.name, one.severity) == condition]
         yield from (Sample(m.CONDITION, 1, (*condition, what)) for what in about)
@@ -149,30 +153,29 @@ def _group(group: str, poller: Poller, ledger: Ledger, now_s: float) -> Iterator
 
 
 def _decoding(service: RunningService) -> Iterator[Sample]:
-    pipeline = service.pipeline
-    tally = pipeline.indexing.readers.decode_tally
+    pipeline, readers = service.pipeline, service.pipeline.indexing.readers
+    tally = readers.decode_tally
     for form, records in sorted(tally.records.copy().items()):
         yield Sample(m.DECODE_TOTAL, records, (form,))
     yield Sample(m.INVALID_UTF8_TOTAL, tally.replaced_records)
     for codec in get_args(Codec):
         yield Sample(m.DECOMPRESSED_TOTAL, tally.decompressed[codec], (codec,))
     yield Sample(m.WITHOUT_HEADERS_TOTAL, service.log_source.records_without_headers + service.query_source.records_without_headers)
-    for rule, count in sorted(pipeline.indexing.readers.redactor.counts.items()):
+    for rule, count in sorted(readers.redactor.counts.items()):
         yield Sample(m.REDACTIONS_TOTAL, count, (rule,))
     for drop in service.settings.drop:
-        yield Sample(m.DROPPED_TOTAL, pipeline.indexing.readers.rule_tally.dropped[drop.name], (drop.name,))
+        yield Sample(m.DROPPED_TOTAL, readers.rule_tally.dropped[drop.name], (drop.name,))
     for sample in service.settings.sample:
-        yield Sample(m.SAMPLED_TOTAL, pipeline.indexing.readers.rule_tally.sampled[sample.name], (sample.name,))
-    yield Sample(m.CLOSED_EARLY_TOTAL, pipeline.indexing.readers.rule_tally.closed_early)
+        yield Sample(m.SAMPLED_TOTAL, readers.rule_tally.sampled[sample.name], (sample.name,))
+    yield Sample(m.CLOSED_EARLY_TOTAL, readers.rule_tally.closed_early)
     for stage, kinds in REJECTION_KINDS.items():
         for kind in kinds:
             yield Sample(m.DLQ_TOTAL, pipeline.dead_letters.delivered[stage, kind], (stage, kind))
     yield Sample(m.DLQ_OPEN, service.connections.dead_letters.open_letters)
 
 
-def _savings(service: RunningService) -> Iterator[Sample]:
-    savings = service.pipeline.indexing.flights.savings()
-    for topic in _log_topics(service):
+def _savings(savings: Mapping[str, Savings], topics: Iterable[str]) -> Iterator[Sample]:
+    for topic in topics:
         one = savings.get(topic)
         ways = {"known": 0, "collapsed": 0, "rejected": 0} | dict.fromkeys(SOURCES, 0)
         if one is not None:
@@ -184,18 +187,16 @@ def _savings(service: RunningService) -> Iterator[Sample]:
         yield Sample(m.TEMPLATES, 0 if one is None else int(one.distinct), (topic,))
 
 
-def _cache(service: RunningService) -> Iterator[Sample]:
-    levels = service.pipeline.levels
+def _cache(levels: Levels, cache: RedisCache | None) -> Iterator[Sample]:
     for level, tally in levels.tallies.items():
         yield Sample(m.CACHE_TOTAL, tally.hits, (level, "hit"))
         yield Sample(m.CACHE_TOTAL, tally.misses, (level, "miss"))
-    redis = CacheTally() if service.redis is None else service.redis.tally
+    redis = CacheTally() if cache is None else cache.tally
     yield Sample(m.CACHE_TOTAL, redis.late + redis.skipped, ("redis", "error"))
     yield Sample(m.CACHE_TOTAL, redis.corrupt, ("redis", "corrupt"))
 
 
-def _engine(service: RunningService) -> Iterator[Sample]:
-    pipeline = service.pipeline
+def _engine(pipeline: Pipeline) -> Iterator[Sample]:
     tally, engine = pipeline.embedder.tally, pipeline.guarded_engine
     yield Sample(m.BATCH_SIZE, tally.sizes.seen())
     yield Sample(m.BATCH_TOKENS, tally.batch_tokens.seen())
@@ -208,8 +209,7 @@ def _engine(service: RunningService) -> Iterator[Sample]:
     yield Sample(m.BATCH_LIMIT_TOKENS, min(batcher.capped_tokens, engine.limit_tokens) if batcher.queries_arrive else engine.limit_tokens)
 
 
-def _stages(service: RunningService) -> Iterator[Sample]:
-    pipeline = service.pipeline
+def _stages(pipeline: Pipeline) -> Iterator[Sample]:
     for lane in (
         pipeline.indexing.prepare_lane,
         pipeline.querying.prepare_lane,
@@ -224,8 +224,8 @@ def _stages(service: RunningService) -> Iterator[Sample]:
     yield Sample(m.STAGE_BUSY_TOTAL, pipeline.embedder.tally.seconds, ("engine",))
 
 
-def _sink(service: RunningService) -> Iterator[Sample]:
-    store, resume = service.pipeline.indexing.store, service.pipeline.indexing.resume.tally
+def _sink(indexing: IndexingPipeline) -> Iterator[Sample]:
+    store, resume = indexing.store, indexing.resume.tally
     tally = store.tally
     yield Sample(m.SINK_LINES_TOTAL, tally.lines)
     rows = {"templates": tally.templates, "blocks": tally.blocks, "merged": tally.merged, "deleted": tally.deleted}
@@ -242,19 +242,18 @@ def _sink(service: RunningService) -> Iterator[Sample]:
     yield Sample(m.RESUME_SECONDS_TOTAL, resume.seconds)
 
 
-def _queries(service: RunningService) -> Iterator[Sample]:
-    tally = service.pipeline.querying.answer.tally
+def _queries(querying: QueryingPipeline) -> Iterator[Sample]:
+    tally = querying.answer.tally
     for stage in (*STAGES, "total"):
         yield Sample(m.QUERY_SECONDS, tally.seconds[stage].seen(), (stage,))
     for outcome in _QUERY_OUTCOMES:
         yield Sample(m.QUERIES_TOTAL, tally.outcomes[outcome], (outcome,))
-    yield Sample(m.QUERIES_TOTAL, service.pipeline.querying.kafka_queries.unanswerable, ("unanswerable",))
+    yield Sample(m.QUERIES_TOTAL, querying.kafka_queries.unanswerable, ("unanswerable",))
     yield Sample(m.QUERY_EXPIRED_TOTAL, tally.outcomes["expired"])
-    yield Sample(m.REPLIES_LOST_TOTAL, service.connections.replies.undelivered)
 
 
-def _health(service: RunningService) -> Iterator[Sample]:
-    for probe in service.status.probes:
+def _health(status: Status) -> Iterator[Sample]:
+    for probe in status.probes:
         yield Sample(m.DEPENDENCY_UP, float(not probe.error_line()), (probe.name,))
     yield Sample(m.LOG_LINES_DROPPED_TOTAL, dropped_lines())
-    yield Sample(m.READY, float(service.status.health.ready().is_good))
+    yield Sample(m.READY, float(status.health.ready().is_good))
