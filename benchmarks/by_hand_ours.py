@@ -78,7 +78,7 @@ def run_service(settings: Settings, model: LoadedModel, records: int) -> tuple[f
     """Run a service until all records of a topic are committed, and drain it; return the seconds from the first one, and figures."""
     service = open_service(settings, model, say=say_nothing)
     with in_background(service) as background:
-        ledger, moments = service.pipeline.log_ledger, look_moments(background)
+        ledger, moments = service.pipeline.indexing.ledger, look_moments(background)
         while not ledger.tally["admitted"]:
             next(moments)
         began_s, looks = time.perf_counter(), Looks(service)

@@ -32,6 +32,7 @@ from worker.embedding.cache.memory import ENTRY_BYTES, MemoryCache
 from worker.embedding.cache.redis_address import RedisMisconfigured
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.model.space import CacheKey, EmbeddingSpace
+from worker.runtime.surroundings import Surroundings
 from worker.settings.tables import RedisTable
 
 DIM = 384
@@ -92,7 +93,7 @@ def measure_redis(url: str, vectors: dict[CacheKey, Vector], loop_keys: int, rou
         query_prefix="",
     )
     table = RedisTable(url=url, ttl_s=_TTL_S, read_budget_s=5.0)
-    cache = RedisCache(table, space, say=lambda line: print(line, file=sys.stderr), on_crash=_crash, queue_bytes=1024**3)
+    cache = RedisCache(table, space, Surroundings(say=lambda line: print(line, file=sys.stderr)), on_crash=_crash, queue_bytes=1024**3)
     digests = list(vectors)
     lists = lists_of(digests)
     keys = [f"vectail:{space.id}:{digest}" for digest in digests[:loop_keys]]

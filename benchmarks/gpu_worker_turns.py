@@ -108,7 +108,7 @@ def run_turn(model: LoadedModel, sink: NullSink, file: Path, lines: int, *, mask
             finally:
                 stop.set()
     seconds, shares = watched.result()
-    outcomes, embedded = service.pipeline.log_ledger.tally, service.pipeline.embedder.tally
+    outcomes, embedded = service.pipeline.indexing.ledger.tally, service.pipeline.embedder.tally
     if outcomes["indexed"] != lines or outcomes["admitted"] != lines:
         raise Wrong(f"of {lines} lines became {dict(outcomes)}")
     cpu_s = sum(service.stage_seconds().values())
@@ -117,7 +117,7 @@ def run_turn(model: LoadedModel, sink: NullSink, file: Path, lines: int, *, mask
 
 def watch(service: Service, lines: int, stop: threading.Event) -> tuple[float, dict[str, float]]:
     """Look at a service until all lines are through or `stop` is set; return the seconds from the first record, and `Looks`' shares."""
-    ledger, store, looks, began_s = service.pipeline.log_ledger, service.pipeline.store, Looks(service), 0.0
+    ledger, store, looks, began_s = service.pipeline.indexing.ledger, service.pipeline.indexing.store, Looks(service), 0.0
     while not stop.is_set():
         began_s = began_s or (time.perf_counter() if ledger.open_records else 0.0)
         if ledger.tally["indexed"] + store.waiting_lines >= lines:

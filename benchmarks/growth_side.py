@@ -128,7 +128,7 @@ class AgeSink(NullSink):
 
 def _follow(running: RunningPipeline, source: GatedSource, sink: AgeSink) -> dict[str, Any]:
     """Do what standard input says and tell what is settled; returns the figures of what was waiting."""
-    ledger, tally = running.pipeline.log_ledger, running.pipeline.store.tally
+    ledger, tally = running.pipeline.indexing.ledger, running.pipeline.indexing.store.tally
     known, templates, blocks = ledger.tally["indexed"], tally.templates, tally.blocks
     busy = {name: meter.seconds for name, meter in running.pipeline.busy.items()}
     joined_s = started_s = time.monotonic()

@@ -25,6 +25,7 @@ from worker.connections import Connections
 from worker.embedding.loaded import LoadedModel
 from worker.runtime.process import collect_garbage_rarely
 from worker.runtime.stage import Stage
+from worker.runtime.surroundings import Surroundings
 from worker.service.pipeline import Pipeline
 from worker.settings.settings import Settings
 
@@ -64,8 +65,8 @@ class RunningPipeline(NamedTuple):
         """Poll a source into the pipeline; in the end, commit what is settled and leave the group."""
         poller = Poller(
             source=source,
-            ledger=self.pipeline.log_ledger,
-            deliver=self.pipeline.prepare_lane.put,
+            ledger=self.pipeline.indexing.ledger,
+            deliver=self.pipeline.indexing.prepare_lane.put,
             settings=PollerSettings(commit_interval_s=commit_interval_s),
             say=say_nothing,
         )
@@ -86,7 +87,7 @@ class RunningPipeline(NamedTuple):
 
     def await_indexed(self, records: int, *, look_s: float) -> Moment:
         """Wait until that many records are settled, and return when that was seen. Raises Wrong."""
-        ledger, until_s = self.pipeline.log_ledger, time.monotonic() + _WAIT_S
+        ledger, until_s = self.pipeline.indexing.ledger, time.monotonic() + _WAIT_S
         while ledger.tally["indexed"] < records:
             if self.crash.wait(look_s) or time.monotonic() > until_s:
                 raise Wrong(f"{ledger.tally['indexed']} of {records} records are settled ({self.errors or 'time is up'}): no figure")
@@ -112,7 +113,7 @@ def running_pipeline(settings: Settings, model: LoadedModel, sink: Sink) -> Iter
         reply_producer=reply_producer,
         connect_redis=None,
     )
-    pipeline = Pipeline(settings, connections, None, say=say_nothing, abandon=abandon, at=lambda _point: None)
+    pipeline = Pipeline(settings, connections, None, Surroundings(pause=abandon.wait, is_abandoned=abandon.is_set))
     running = RunningPipeline(pipeline, threading.Event(), [])
     groups = pipeline.stages(running._on_crash)  # noqa: SLF001 - its own
     sink.open()

@@ -76,7 +76,7 @@ def in_background(service: Service) -> Iterator[BackgroundService]:
 def fed(settings: Settings, service: Service, lists: Iterable[list[bytes]]) -> Iterator[FeedProgress]:
     """Feed the log topic on a thread, as far ahead as the embedded broker can hold, until the lines or the block end."""
     stop, failures, progress = threading.Event(), list[Exception](), FeedProgress()
-    ledger = service.pipeline.log_ledger
+    ledger = service.pipeline.indexing.ledger
     producer = KafkaProducer(settings.kafka.bootstrap_servers, {}, say=say_nothing, stopped=stop.is_set)
     window = FeedWindow(lambda: {place.partition: next_offset for place, next_offset in ledger.committed().items()})
 

@@ -32,7 +32,7 @@ class Running(NamedTuple):
     @property
     def lines(self) -> int:
         """How many lines it has indexed so far."""
-        return self.service.pipeline.store.tally.lines
+        return self.service.pipeline.indexing.store.tally.lines
 
 
 @contextmanager

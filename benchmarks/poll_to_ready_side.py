@@ -76,7 +76,7 @@ def measure_ready(plan: Plan, settings: Settings, running: RunningPipeline, sink
     busy = {name: meter.seconds for name, meter in running.pipeline.busy.items()}
     with running.reading(settings, plan.topic) as source:
         ended = running.await_indexed(plan.warm_records + plan.records, look_s=_LOOK_S)
-    indexed = running.pipeline.log_ledger.tally["indexed"] - plan.warm_records
+    indexed = running.pipeline.indexing.ledger.tally["indexed"] - plan.warm_records
     if indexed != plan.records or source.began is None:
         raise Wrong(f"{indexed} of {plan.records} records are settled: no figure")
     return {

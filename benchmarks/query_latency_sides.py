@@ -121,7 +121,7 @@ def _settings(settings: Settings, bootstrap_servers: str, folder: Path) -> Setti
 
 def await_committed(lines: int, progress: FeedProgress, side: Side) -> None:
     """Wait until that many lines have been sent and all are committed."""
-    ledger = side.service.pipeline.log_ledger
+    ledger = side.service.pipeline.indexing.ledger
     await_that(lambda: sum(ledger.committed().values()) >= lines == progress.sent, side)
 
 

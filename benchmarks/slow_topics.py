@@ -143,7 +143,7 @@ def measure_topic(bootstrap_servers: str, partitions: int, *, seconds: int, afte
             running.reading(settings, topic),
             ProcessPoolExecutor(1, get_context("spawn")) as sender,
         ):
-            tally, lines = running.pipeline.store.tally, (2 + seconds) * partitions
+            tally, lines = running.pipeline.indexing.store.tally, (2 + seconds) * partitions
             sender.submit(send_slowly, bootstrap_servers, topic, partitions, 2).result()  # templates, and the assignment
             _wait_until(running, 2 * partitions)
             noted, before_s, began = len(sink.acknowledged.ages_s), tally.upkeep_seconds, Moment.now()
@@ -181,9 +181,9 @@ def check(lines: int, *, acknowledged: int, stored: int, sent_s: float, seconds:
 
 def _wait_until(running: RunningPipeline, lines: int) -> None:
     until_s = time.monotonic() + _WAIT_S
-    while running.pipeline.store.tally.lines < lines:
+    while running.pipeline.indexing.store.tally.lines < lines:
         if running.crash.wait(_LOOK_S) or time.monotonic() > until_s:
-            raise Wrong(f"{running.pipeline.store.tally.lines} lines of {lines} were indexed ({running.errors or 'time is up'})")
+            raise Wrong(f"{running.pipeline.indexing.store.tally.lines} lines of {lines} were indexed ({running.errors or 'time is up'})")
 
 
 def send_slowly(bootstrap_servers: str, topic: str, partitions: int, seconds: int) -> float:

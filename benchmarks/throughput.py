@@ -32,7 +32,7 @@ def index(files: tuple[str, ...], *, folder: Path) -> tuple[dict[str, Any], dict
     def look(service: Service) -> None:
         stages.update(service.stage_seconds())
         stages["engine"] = service.pipeline.embedder.tally.seconds
-        stages["sink"] = service.pipeline.store.tally.seconds
+        stages["sink"] = service.pipeline.indexing.store.tally.seconds
 
     options = DemoOptions(files=files, queries=("error",), data=folder, k=1, serve=False, config=None)
     return demo(options, Screen(silent=True), ended=look), stages

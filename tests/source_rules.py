@@ -39,8 +39,10 @@ SINK_FILE = "worker/connections.py"
 """Knows which sink there is; everybody else is given one."""
 FILTERS_FILE = "worker/asking/filters.py"
 CATCH_ALL_FILE = "worker/runtime/stage.py"
-SERVED_IN = ("worker/serving/", "worker/cli/", "worker/service/service.py", "worker/service/shutdown.py", "worker/__main__.py")
-"""Where it is known that answers go out over HTTP, and that a process ends with a code; the files wire and end."""
+SERVED_IN = ("worker/serving/", "worker/cli/", "worker/__main__.py")
+"""Where it is known that answers go out over HTTP, and that a process ends with a code."""
+SERVER_FILES = ("worker/service/service.py", "worker/service/shutdown.py")
+"""They start and close the server, and know nothing else of it."""
 _OF_SERVING = frozenset({"HTTPStatus", "HttpError", "http_error", "status_of", "CRASHED", "DRAINED", "DRAIN_TIMEOUT", "USER_ERROR"})
 FORBIDDEN_NAMES = frozenset(
     {"base", "bases", "common", "commons", "helper", "helpers", "manager", "managers", "util", "utilities", "utils"}
@@ -215,7 +217,7 @@ def outsiders_to_serving(sources: Sequence[Source]) -> list[str]:
         for source in sources
         if source.package() in PRODUCT_PACKAGES and not source.path.startswith(SERVED_IN)
         for name in sorted(imported(source))
-        if name.startswith("worker.serving") or name.rpartition(".")[2] in _OF_SERVING
+        if (name.startswith("worker.serving") and source.path not in SERVER_FILES) or name.rpartition(".")[2] in _OF_SERVING
     ]
 
 

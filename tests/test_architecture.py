@@ -165,7 +165,8 @@ PLANTED: list[tuple[str, dict[str, str], list[str]]] = [
     ("long_files", {"sinks/a.py": "pass\n" * (MOST_LINES + 1)}, [f"sinks/a.py has {MOST_LINES + 1} lines, {MOST_LINES} are allowed"]),
     ("long_files", {"tests/a.py": "pass\n" * (MOST_LINES + 1)}, [f"tests/a.py has {MOST_LINES + 1} lines, {MOST_LINES} are allowed"]),
     ("outsiders_to_serving", {"worker/a.py": "def f():\n    from http import HTTPStatus\n"}, ["worker/a.py imports http.HTTPStatus"]),
-    ("outsiders_to_serving", {"sinks/a.py": "from worker.runtime.process import CRASHED\n"}, ["sinks/a.py imports worker.runtime.…"]),
+    ("outsiders_to_serving", {"sinks/a.py": "from worker.cli.exit_codes import CRASHED\n"}, ["sinks/a.py imports worker.cli.…"]),
+    ("outsiders_to_serving", {"worker/service/service.py": "from worker.cli.exit_codes import CRASHED\n"}, ["worker/service/service.py…"]),
     (
         "outsiders_to_serving",
         {"worker/inspecting/a.py": "from worker.serving.responses import x\n"},

@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 
-from worker.runtime.process import DRAIN_TIMEOUT, DRAINED
+from worker.cli.exit_codes import DRAIN_TIMEOUT, DRAINED
 
 
 def main() -> None:

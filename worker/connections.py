@@ -24,6 +24,7 @@ from worker.embedding.model.space import EmbeddingSpace
 from worker.runtime.listening import Listening
 from worker.runtime.process import vectail_version
 from worker.runtime.stage import Crash
+from worker.runtime.surroundings import Surroundings
 from worker.runtime.tracing import TraceRules, Tracing, open_tracing
 from worker.settings.settings import Settings, fail_point_of_tests
 from worker.settings.tables import KafkaTable, RedisTable
@@ -171,7 +172,7 @@ def vector_space(space: EmbeddingSpace) -> VectorSpace:
 def _redis(table: RedisTable, space: EmbeddingSpace, say: Callable[[str], None]) -> Callable[[Crash], RedisCache] | None:
     if not table.url:
         return None
-    return lambda on_crash: RedisCache(table, space, say=say, on_crash=on_crash)
+    return lambda on_crash: RedisCache(table, space, Surroundings(say=say), on_crash=on_crash)
 
 
 def query_source(kafka: KafkaTable) -> KafkaTable:

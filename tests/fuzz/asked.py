@@ -20,6 +20,7 @@ from worker.querying.answer import Answer
 from worker.querying.forms import FORMS, parse_query
 from worker.querying.query_words import words_of
 from worker.querying.ready_query import ReadyQuery
+from worker.runtime.surroundings import Surroundings
 from worker.settings.settings import Settings
 
 _TEXTS = ("disk full", "disk full on", "network is down", "login of failed", "payment declined by the issuer", "took too long")
@@ -171,7 +172,7 @@ def _answer() -> Answer:
     draw = random.Random(12)
     rows = [template(text, unit(*(draw.uniform(-1, 1) for _ in range(4)))) for text in _TEXTS]
     index = index_of(open_sink(rows, ranks_words=True), _lines())
-    return Answer(sink=index.sink, reader=index.reader, clock=lambda: 0.0, pause=lambda _s: False, wall_ms=lambda: 0.0)
+    return Answer(sink=index.sink, reader=index.reader, surroundings=Surroundings(clock=lambda: 0.0, wall_ms=lambda: 0.0))
 
 
 _EMPTY: Mapping[str, object] = {

@@ -105,5 +105,5 @@ class RealWorker:
         assert self.background.service.crash is None
 
     def _committed(self) -> int:
-        committed = self.background.service.pipeline.log_ledger.committed()
+        committed = self.background.service.pipeline.indexing.ledger.committed()
         return sum(next_offset for place, next_offset in committed.items() if place.topic == TOPIC)

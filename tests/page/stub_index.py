@@ -5,7 +5,6 @@ a question is no hit at all.
 """
 
 import re
-import time
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -23,6 +22,7 @@ from worker.asking.requests import Requester
 from worker.querying.answer import Answer
 from worker.querying.query_words import words_of
 from worker.querying.ready_query import ReadyQuery
+from worker.runtime.surroundings import Surroundings
 
 _WORD = re.compile(r"[^\W\d_]+")
 _DIM = 512
@@ -43,9 +43,7 @@ class StubIndex(FakeSink):
         self._answer = Answer(
             sink=self,
             reader=BlockReader(self),
-            clock=time.monotonic,
-            pause=lambda _seconds: False,
-            wall_ms=lambda: time.time() * 1000,
+            surroundings=Surroundings(),
             named=NAMED,
         )
 

@@ -30,6 +30,7 @@ from tests.properties.versioned_sink import GRACE_S, STALE_S, VersionedSink
 from tests.worker.chain_values import LOGS, texts_of
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.compaction import Compactor
+from worker.runtime.surroundings import Surroundings
 
 LOGS_PLACE = BlockPlace(LOGS.topic, "e1", LOGS.partition)
 RECORDS: Final = ("arrays", "traces", "pieces", "empty", "undecodable")
@@ -178,7 +179,7 @@ class World:
     def compact(self) -> None:
         """Merge and delete as the command line does."""
         self.sink.interrupt()
-        tool = Compactor(self.sink, clock=lambda: self.now_s, date_ms=self.owner.wall_ms, bounds=BOUNDS)
+        tool = Compactor(self.sink, Surroundings(clock=lambda: self.now_s), BOUNDS)
         try:
             done = tool.compact(LOGS_PLACE)
             self.counts["tool merges"] += done.merged

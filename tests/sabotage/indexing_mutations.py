@@ -15,7 +15,7 @@ INDEXING_MUTATIONS: Changes = {
         "worker/indexing/test_prepare.py",
     ),
     "worker/indexing/block_writer.py: a busy sink counts as stored": (
-        "                if self._pause(self.retry.pause_s(attempt)):\n                    raise Abandoned from error",
+        "                if self._surroundings.pause(self.retry.pause_s(attempt)):\n                    raise Abandoned from error",
         "                del error\n                return",
         "worker/indexing/test_store.py::while_the_sink_is_busy_rows_are_held_and_tried_again",
     ),
@@ -30,7 +30,7 @@ INDEXING_MUTATIONS: Changes = {
         "worker/indexing/test_store_refusals.py::one_refused_line_too_many_in_a_row_stops_and_blames_nobody_of_its_call",
     ),
     "worker/indexing/store.py: a stored template resets the count of refused lines": (
-        'refused=FaultLimit("lines that the sink refuses", most=most_refused),',
+        'refused=FaultLimit("lines that the sink refuses", most=rules.most_refused),',
         "refused=self._refused_templates,",
         "worker/indexing/test_store_refusals.py::a_line_that_is_stored_begins_the_count_of_refused_ones_anew_and_a_template_does_not",
     ),
@@ -76,9 +76,9 @@ INDEXING_MUTATIONS: Changes = {
         "worker/indexing/test_merging.py::over_a_missing_number_nothing_is_merged",
     ),
     "worker/indexing/compaction.py: blocks are deleted before the merged one is acknowledged": (
-        '        self._fail_point("before_merged")\n',
+        '        self._surroundings.fail_point("before_merged")\n',
         (
-            '        self._fail_point("before_merged")\n'
+            '        self._surroundings.fail_point("before_merged")\n'
             "        for one in blocks:\n"
             "            self._sink.delete_blocks([one.id._replace(first=n, last=n) for n in range(one.id.first, one.id.last + 1)])\n"
         ),
@@ -142,15 +142,15 @@ INDEXING_MUTATIONS: Changes = {
         "properties/test_flights.py",
         "worker/indexing/test_store.py::a_template_that_was_not_acknowledged_makes_no_line_known",
     ),
-    "worker/indexing/prepare.py: a line settles the record at its own place in the batch": (
+    "worker/indexing/group_lines.py: a line settles the record at its own place in the batch": (
         "LineBatch(own.assignment, group.arrival[row[first:end]],",
         "LineBatch(own.assignment, group.arrival[first:end],",
         "worker/indexing/test_prepare.py",
         "worker/indexing/test_steps_together.py",
     ),
     "worker/indexing/prepare.py: lines that an earlier run has stored are settled and written again": (
-        "left = np.flatnonzero(~stored)",
-        "left = np.arange(len(stored))",
+        "found = found.take(np.flatnonzero(~stored))",
+        "found = found.take(np.arange(len(stored)))",
         "worker/indexing/test_restart.py",
     ),
     "worker/indexing/prepare.py: records of a partition that is gone are worked": (
@@ -158,7 +158,7 @@ INDEXING_MUTATIONS: Changes = {
         "if own.assignment is None]",
         "worker/indexing/test_prepare.py::records_of_a_dead_generation_are_dropped_unread",
     ),
-    "worker/indexing/new_templates.py: a cache hit skips the template's row": (
+    "worker/indexing/line_router.py: a cache hit skips the template's row": (
         'elif found.source == "index" and not rewrite_found:',
         "elif not rewrite_found:",
         "worker/indexing/test_prepare.py::a_cached_vector_goes_to_the_sink_as_a_template",
@@ -284,7 +284,7 @@ INDEXING_MUTATIONS: Changes = {
         "worker/indexing/test_read_again.py::an_assignment_does_not_begin_inside_a_stored_event",
     ),
     "worker/indexing/prepare.py: a record that holds nothing any more shows what it held": (
-        "            self._hide_stored(group, emptied_records(group, decoded, reader), decoded.empty)\n",
+        "            self._stored_before.hide(group, emptied_records(group, decoded, reader), decoded.empty)\n",
         "            pass\n",
         "worker/indexing/test_read_again.py::a_record_that_holds_nothing_any_more_shows_nothing",
     ),
@@ -334,7 +334,7 @@ INDEXING_MUTATIONS: Changes = {
         "worker/indexing/test_multiline.py::the_records_of_an_open_event_are_given_back_when_its_assignment_ends",
     ),
     "worker/indexing/prepare.py: any time of Kafka's is believed": (
-        "bounded_times(group.time_ms, self._wall_ms())",
+        "bounded_times(group.time_ms, self._surroundings.wall_ms())",
         "group.time_ms",
         "worker/indexing/test_far_times.py::its_line_has_the_time_when_it_was_read_and_kafkas_beside_it",
     ),

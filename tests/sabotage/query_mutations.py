@@ -214,8 +214,8 @@ QUERY_MUTATIONS: Changes = {
         "worker/embedding/test_guarded_engine.py::nobody_is_blamed_while_the_golden_texts_fail_too",
     ),
     "worker/querying/answer.py: a query that nobody waits for is searched for to its end": (
-        "self._clock() >= stop_s or ready.requester.is_gone()",
-        "self._clock() >= stop_s",
+        "self._surroundings.clock() >= stop_s or ready.requester.is_gone()",
+        "self._surroundings.clock() >= stop_s",
         "worker/querying/test_answer.py::a_query_that_nobody_waits_for_is_not_searched_for",
     ),
     "worker/serving/pending_queries.py: a client that hangs up makes room at once for another query": (

@@ -3,9 +3,9 @@
 from tests.sabotage.mutation import Changes
 
 SERVICE_MUTATIONS: Changes = {
-    "worker/service/pipeline.py: blocks are dated by the wall clock, whatever the clock of the index says": (
-        "date_ms=self._connections.sink.date_ms,",
-        "date_ms=_wall_ms,",
+    "worker/indexing/store.py: blocks are dated by the wall clock, whatever the clock of the index says": (
+        "self._sink.date_ms()",
+        "int(self._surroundings.wall_ms())",
         "worker/service/test_pipeline.py::blocks_bear_the_date_that_the_sink_gives_them",
     ),
     "worker/watching/lag_history.py: after a clock was set back, the history of lag waits until it is as late again": (

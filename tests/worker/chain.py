@@ -43,21 +43,25 @@ from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.entry_rules import EntryRules
 from worker.indexing.events import EventJoiner
 from worker.indexing.flights import Flights
-from worker.indexing.line_batch import LineBatch, StoreItem
-from worker.indexing.new_templates import NewTemplates, TemplateEncoder
+from worker.indexing.line_batch import LineBatch, StoreItem, StoreOutlet
+from worker.indexing.line_router import LineRouter, TemplateEncoder
 from worker.indexing.prepare import Prepare
+from worker.indexing.record_outcomes import RecordOutcomes
 from worker.indexing.resume import Resume
 from worker.indexing.runs import Runs
 from worker.indexing.sampling import Sampler
 from worker.indexing.schema_wait import SchemaWait
-from worker.indexing.store import Store
+from worker.indexing.store import Store, StoreRules
+from worker.indexing.stored_before import StoredBefore
 from worker.indexing.topic_readers import RuleTally, TopicReader
 from worker.querying.answer import Answer
+from worker.querying.kafka_queries import KafkaQueries
 from worker.querying.prepare_queries import PrepareQueries
 from worker.querying.query_text import QueryEncoder
 from worker.querying.ready_query import Answerable, KafkaRequest
 from worker.runtime.lane import Lane
 from worker.runtime.limits import FaultLimit, TopicFaultLimits
+from worker.runtime.surroundings import Surroundings
 from worker.settings.rule_tables import DropTable, SampleTable
 from worker.settings.topic_tables import MultilineTable
 
@@ -113,7 +117,6 @@ class Chain:
         self.query_ledger.assign([QUERIES])
         self.store_lane: Lane[StoreItem] = Lane("store", size=lambda item: item.size if isinstance(item, LineBatch) else 1)
         self.answer_lane: Lane[Answerable] = Lane("answer")
-        self._rewrite_found = known_s < math.inf
         self.flights = Flights(keep_s=lambda: known_s, clock=self.clock)
         self.computing = WatchedLock()
         self.cache = MemoryCache(cache_bytes)
@@ -138,8 +141,16 @@ class Chain:
         self.at: Callable[[str], None] = lambda _point: None
         self._draw = draw or random.Random()
         self.sink.wall_ms = self.wall_ms
-        self.runs = Runs(clock=self.clock, wall_ms=self.wall_ms, bounds=bounds, draw_bits=self._draw.getrandbits)
-        self.rule_tally = RuleTally()
+        self.surroundings = Surroundings(
+            clock=self.clock,
+            wall_ms=self.wall_ms,
+            say=self.said.append,
+            pause=self._pause,
+            is_abandoned=lambda: self.abandoned,
+            fail_point=lambda point: self.at(point),  # noqa: PLW0108 - a test may replace it later
+            computing=self.computing,
+        )
+        self.runs = Runs(self.surroundings, bounds=bounds, draw_bits=self._draw.getrandbits)
         self.reader = BlockReader(self.sink, clock=self.clock)
         self._most_refused = most_refused
         self.store_step = self.store_onto(self.sink)
@@ -148,10 +159,9 @@ class Chain:
             reader=self.reader,
             runs=self.runs,
             window_records=window_records,
-            say=self.said.append,
-            pause=self.pause,
-            clock=self.clock,
+            surroundings=self.surroundings,
         )
+        self.rule_tally = RuleTally()
         self._rules: dict[str, Any] = {
             "drop": EntryRules(drop) if drop else None,
             "sampler": Sampler(sample, self.rule_tally.sampled) if sample else None,
@@ -167,10 +177,11 @@ class Chain:
         self.embedder = Embedder(
             batcher=Batcher(budget_tokens=512, log_floor_tokens=64), engine=self.guarded_engine, cache=self.levels, clock=self.clock
         )
-        self.new_templates = self._new_templates(most_rejected)
+        self.router = self._line_router(most_rejected)
         self.prepare = self._prepare_step(max_chunks, max_tokens, rules, most_undecodable=most_undecodable)
+        self.kafka_queries = KafkaQueries(frozenset((REPLIES,)), self._send, say=self.said.append)
         self.prepare_queries = self._query_step()
-        self.answer_step = Answer(sink=self.sink, reader=self.reader, clock=self.clock, pause=self.pause, wall_ms=self.wall_ms)
+        self.answer_step = Answer(sink=self.sink, reader=self.reader, surroundings=self.surroundings)
 
     def clock(self) -> float:
         return self.now_s
@@ -274,16 +285,8 @@ class Chain:
             flights=self.flights,
             runs=self.runs,
             ledger=self.ledger,
-            masks_of=lambda _topic: str(MASKS_VERSION),
-            say=self.said.append,
-            pause=self._pause,
-            clock=self.clock,
-            wall_ms=self.wall_ms,
-            date_ms=self.wall_ms,
-            flush_s=FLUSH_S,
-            most_refused=self._most_refused,
-            computing=self.computing,
-            fail_point=lambda point: self.at(point),  # noqa: PLW0108 - a test may replace it later
+            rules=StoreRules(masks_of=lambda _topic: str(MASKS_VERSION), flush_s=FLUSH_S, most_refused=self._most_refused),
+            surroundings=self.surroundings,
         )
         store.writes.retry.draw = self._draw.random
         return store
@@ -343,35 +346,25 @@ class Chain:
                 max_tokens=max_tokens, overhead_tokens=int(self.words.count([""])[0]), max_text_bytes=PIECE_BYTES, max_chunks=max_chunks
             ),
         )
-        self.topic_reader = TopicReader(decoder=Decoder(rules), chunker=chunker, **self._rules)
+        self.topic_reader = TopicReader(decoder=Decoder(rules), redactor=self.redactor, chunker=chunker, **self._rules)
         return Prepare(
             ledger=self.ledger,
             reader_of=lambda _topic: self.topic_reader,
-            rule_tally=self.rule_tally,
-            redactor=self.redactor,
-            resume=self.resume,
-            flights=self.flights,
-            new_templates=self.new_templates,
-            dim=SPACE.dim,
-            hide=self.store_step.hide,
-            reject=self.store_step.reject,
-            store=self.store_lane,
-            undecodable=TopicFaultLimits("undecodable records", most=most_undecodable),
-            abandoned=lambda: self.abandoned,
-            computing=self.computing,
-            wall_ms=self.wall_ms,
+            stored_before=StoredBefore(self.resume, self.store_step.hide),
+            outcomes=RecordOutcomes(TopicFaultLimits("undecodable records", most=most_undecodable), self.rule_tally),
+            router=self.router,
+            surroundings=self.surroundings,
             schema_wait=self._schema_wait,
         )
 
-    def _new_templates(self, most_rejected: int) -> NewTemplates:
-        return NewTemplates(
+    def _line_router(self, most_rejected: int) -> LineRouter:
+        store = self.store_step
+        return LineRouter(
+            flights=self.flights,
             encoder=TemplateEncoder(tokenizer=self.words, digester=self._digester, prefix=""),
             levels=self.levels,
-            rewrite_found=lambda: self._rewrite_found,
-            flights=self.flights,
             submit=self.embedder.submit,
-            store=self.store_lane,
-            fail_flight=self.store_step.fail_flight,
+            store=StoreOutlet(lane=self.store_lane, hide=store.hide, reject=store.reject, fail_flight=store.fail_flight),
             rejected=FaultLimit("texts that the engine rejects", most=most_rejected),
         )
 
@@ -381,14 +374,11 @@ class Chain:
         )
         return PrepareQueries(
             encoder=encoder,
-            reply_topics=frozenset((REPLIES,)),
+            kafka_queries=self.kafka_queries,
             cache=self.levels,
             submit=self.embedder.submit,
             answer=self.answer_lane,
-            send=self._send,
-            clock=self.clock,
-            wall_ms=self.wall_ms,
-            say=self.said.append,
+            surroundings=self.surroundings,
         )
 
     def _send(self, reply: Reply, *, deadline_s: float | None, settled: Callable[[bool], None]) -> None:

@@ -33,6 +33,7 @@ from worker.embedding.tokenizer import Tokenizer
 from worker.runtime.listening import Listening
 from worker.runtime.stage import Crash, Stage
 from worker.service.service import Service
+from worker.service.shutdown import Ending
 from worker.settings.service_tables import LimitTable
 from worker.settings.settings import Settings
 from worker.settings.tables import IndexTable, KafkaTable
@@ -62,7 +63,7 @@ class Ended:
     def __init__(self, service: Service) -> None:
         self.service = service
         self.error: Exception | None = None
-        self._exit_code: int | None = None
+        self._ending: Ending | None = None
         self._stage = Stage("service", self._run, self._on_crash)
         self._stage.start()
 
@@ -75,21 +76,21 @@ class Ended:
         self._stage.join(WAIT_S)
         assert not self._stage.is_alive(), "the service does not end"
 
-    def wait(self) -> int:
-        """Wait for the end; returns the exit code."""
+    def wait(self) -> Ending:
+        """Wait for the end."""
         self.join()
         if self.error is not None:
             raise self.error
-        assert self._exit_code is not None
-        return self._exit_code
+        assert self._ending is not None
+        return self._ending
 
-    def stop(self) -> int:
-        """Drain; returns the exit code."""
+    def stop(self) -> Ending:
+        """Drain."""
         self.service.stop()
         return self.wait()
 
     def _run(self) -> None:
-        self._exit_code = self.service.run()
+        self._ending = self.service.run()
 
     def _on_crash(self, _stage: str, error: Exception) -> None:
         self.error = error

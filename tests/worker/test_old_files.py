@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from tests.worker.running import Ended, World, wait_until
-from worker.runtime.process import DRAINED
+from worker.service.shutdown import Ending
 
 BERLIN = ZoneInfo("Europe/Berlin")
 HOUR_MS = 3_600_000
@@ -79,7 +79,7 @@ def wanted(events: Sequence[Event], filters: dict[str, Any]) -> list[Event]:
 
 
 def wait_indexed(running: Ended, records: int) -> None:
-    wait_until(lambda: running.service.pipeline.log_ledger.tally["indexed"] == records, f"{records} indexed records")
+    wait_until(lambda: running.service.pipeline.indexing.ledger.tally["indexed"] == records, f"{records} indexed records")
 
 
 def test_an_hour_of_a_year_ago_one_service_and_its_errors_are_found_exactly(world: World) -> None:
@@ -97,7 +97,7 @@ def test_an_hour_of_a_year_ago_one_service_and_its_errors_are_found_exactly(worl
         {"as": "counts", "by": ["time", "level"], "filters": filters},
         {"as": "counts", "by": ["level"], "filters": {"since_ms": events[-1].time_ms + 1}},
     )
-    assert running.stop() == DRAINED
+    assert running.stop() == Ending.DRAINED
     expected = wanted(events, filters)
     assert found["complete"]
     assert sorted((hit["partition"], number_of(hit["text"]), hit["time"], hit["service"], hit["level"]) for hit in found["hits"]) == [

@@ -12,7 +12,7 @@ from tests.log_topics import log_topics
 from tests.services.schema_registry import SchemaRegistryStub
 from tests.worker.running import WAIT_S, World, wait_until
 from worker.runtime.limits import LimitReached
-from worker.runtime.process import CRASHED, DRAIN_TIMEOUT, DRAINED
+from worker.service.shutdown import Ending
 from worker.settings.service_tables import LimitTable, StatusTable
 from worker.settings.settings import Settings
 
@@ -48,11 +48,11 @@ def test_while_the_registry_is_away_its_records_wait_and_others_are_indexed(worl
     running = world.start(settings(world, registry)).opened()
     wait_for_question(registry, "/schemas/ids/7")
     wait_until(lambda: world.stored() == ["another line"], "the other partition")
-    assert running.service.pipeline.log_ledger.committed().get(Partition(world.topic, 0)) is None
+    assert running.service.pipeline.indexing.ledger.committed().get(Partition(world.topic, 0)) is None
     registry.fault = None
     wait_until(lambda: len(world.stored()) == 4, "the records that waited")
     assert world.stored() == ["first line", "second line", "third line", "another line"]
-    assert running.stop() == DRAINED
+    assert running.stop() == Ending.DRAINED
     assert world.committed() == 4
     assert world.dead_letters(0) == []
     assert sum("does not answer" in line for line in world.said) == 1
@@ -66,7 +66,7 @@ def test_a_drain_waits_for_an_answer_that_is_on_its_way(world: World, registry: 
     running.service.stop()
     assert running.service.logs.intake_ended.wait(WAIT_S)
     registry.ready.set()
-    assert running.wait() == DRAINED
+    assert running.wait() == Ending.DRAINED
     assert (world.stored(), world.committed()) == (["a line"], 1)
 
 
@@ -75,7 +75,7 @@ def test_what_still_waits_at_the_end_of_a_drain_is_read_again(world: World, regi
     world.send([avro("a line"), "behind it"])
     running = world.start(settings(world, registry, limits=LimitTable(drain_timeout_s=1.0))).opened()
     wait_for_question(registry, "/schemas/ids/7")
-    assert running.stop() == DRAIN_TIMEOUT
+    assert running.stop() == Ending.UNDRAINED
     assert (world.stored(), world.committed()) == ([], 0)
     registry.fault = None
     world.start(settings(world, registry)).opened()
@@ -85,7 +85,7 @@ def test_what_still_waits_at_the_end_of_a_drain_is_read_again(world: World, regi
 def test_a_registry_that_has_none_of_the_schemas_stops_the_worker(world: World, registry: SchemaRegistryStub) -> None:
     world.send([avro("a line", 8)] * 5)
     running = world.start(settings(world, registry, limits=LimitTable(max_consecutive_undecodable=3))).opened()
-    assert running.wait() == CRASHED
+    assert running.wait() == Ending.CRASHED
     assert isinstance(running.service.crash_error, LimitReached)
 
 

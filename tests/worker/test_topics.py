@@ -2,8 +2,8 @@
 
 from producers.kafka import KafkaProducer, OutgoingRecord
 from tests.worker.running import WAIT_S, World, wait_until
-from worker.runtime.process import DRAINED
 from worker.service.samples import samples
+from worker.service.shutdown import Ending
 from worker.settings.settings import Settings
 from worker.settings.topic_tables import TopicTable
 from worker.watching import metrics
@@ -33,7 +33,7 @@ def test_topics_that_fit_are_indexed_also_those_that_come_later_and_ours_never(w
     send(world, f"later-{world.topic}", "battery low")
     wait_until(lambda: world.stored(f"later-{world.topic}") == ["battery low"], "what came later")
     found = {sample.labels[0]: sample.value for sample in samples(running.service, 0.0) if sample.metric is metrics.ADMITTED_TOTAL}
-    assert running.stop() == DRAINED
+    assert running.stop() == Ending.DRAINED
     fitting = (world.topic, f"app-{world.topic}", f"later-{world.topic}")
     assert {topic: found[topic] for topic in fitting} == dict.fromkeys(fitting, 1)
     assert world.stored(f"app-{world.topic}-old") == []
@@ -47,5 +47,5 @@ def test_questions_are_answered_while_no_topic_fits_and_their_own_topics_are_not
     assert running.service.log_source.topics == ()
     send(world, f"later-{world.topic}", "disk full")
     wait_until(lambda: world.stored(f"later-{world.topic}") == ["disk full"], "the first topic that fits")
-    assert running.stop() == DRAINED
-    assert set(running.service.pipeline.log_ledger.outcomes()) == {f"later-{world.topic}"}
+    assert running.stop() == Ending.DRAINED
+    assert set(running.service.pipeline.indexing.ledger.outcomes()) == {f"later-{world.topic}"}

@@ -12,7 +12,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from tests.log_topics import log_topics
 from tests.worker.running import WAIT_S, World
-from worker.runtime.process import DRAINED
+from worker.service.shutdown import Ending
 from worker.settings.service_tables import TracingTable
 
 ORIGIN = b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -95,7 +95,7 @@ def test_records_queries_replies_and_dead_letters_carry_one_trace_on(world: Worl
     running = world.start(world.settings(topic=log_topics(world.topic, format="json"), tracing=traced(receiver))).opened()
     (letter,) = world.dead_letters(1)
     reply = reply_to(world, {"text": "disk"})
-    assert running.stop() == DRAINED
+    assert running.stop() == Ending.DRAINED
 
     assert {(path, authorization) for path, authorization, _ in receiver.requests} == {("/v1/traces", "Basic c2VjcmV0")}
     resources = [one for _, _, request in receiver.requests for one in request.resource_spans]
@@ -116,7 +116,7 @@ def test_without_the_setting_nothing_is_recorded_and_a_dead_letter_keeps_its_own
     running = world.start(world.settings(topic=log_topics(world.topic, format="json"))).opened()
     (letter,) = world.dead_letters(1)
     reply = reply_to(world, {"text": "disk"})
-    assert running.stop() == DRAINED
+    assert running.stop() == Ending.DRAINED
     assert running.service.connections.tracing is None
     assert receiver.requests == []
     assert letter["traceparent"] == ORIGIN

@@ -2,7 +2,7 @@
 
 `NAME_commands.py` declares a verb's options and help, `NAME.py` does its work, `NAME_screen.py` decides what a person sees; verbs
 without a commands module are declared here. A verb imports its work when it is called, so that `vectail --help` does not wait for
-the model's and Milvus's libraries. Every error ends as one line on standard error and an exit code of `worker.runtime.process`.
+the model's and Milvus's libraries. Every error ends as one line on standard error and an exit code of `worker.cli.exit_codes`.
 """
 
 from collections.abc import Callable
@@ -16,6 +16,7 @@ from typer.exceptions import TyperException
 from worker.cli.compact_commands import compact_app
 from worker.cli.dlq_commands import dlq_app
 from worker.cli.doctor_commands import doctor_app
+from worker.cli.exit_codes import USER_ERROR
 from worker.cli.exits import CommandFailed, stop_on_signals, usage_error, user_error
 from worker.cli.masks_commands import masks_app
 from worker.cli.mcp_commands import mcp_app
@@ -27,7 +28,6 @@ from worker.cli.peek_commands import peek_app
 from worker.cli.search_commands import search_app
 from worker.cli.verify_commands import verify_app
 from worker.runtime.logs import printable, printable_lines
-from worker.runtime.process import USER_ERROR
 
 app = typer.Typer(
     name="vectail",

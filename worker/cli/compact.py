@@ -18,6 +18,7 @@ from worker.cli.screen import Screen
 from worker.indexing.compaction import Compactor
 from worker.inspecting.busy_retry import BusyRetry
 from worker.runtime.logs import configure_logs
+from worker.runtime.surroundings import Surroundings
 from worker.runtime.wording import counted
 from worker.settings.settings import Settings
 from worker.watching.group_offsets import check_inactive
@@ -50,7 +51,7 @@ def compact_index(settings: Settings, screen: Screen, *, patience_s: float) -> d
         with opened_index(settings, screen, patience_s=patience_s) as (sink, busy_retry):
             before = busy_retry.call(sink.counts).blocks
             with screen.progress() as show:
-                compactor = Compactor(sink, date_ms=sink.date_ms)
+                compactor = Compactor(sink, Surroundings())
                 report = compact_partitions(sink, compactor, busy_retry, lambda now: show({"partitions": now.partitions}))
             after = busy_retry.call(sink.counts).blocks
     return {

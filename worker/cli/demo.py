@@ -176,9 +176,9 @@ def _feed_and_ask(
 
 def _figures(service: Service, fed: FeedProgress) -> dict[str, Any]:
     pipeline = service.pipeline
-    tally = pipeline.log_ledger.tally
+    tally = pipeline.indexing.ledger.tally
     counts, lines = service.connections.sink.counts(), pipeline.reader.count(CountQuery()).rows
-    total = pipeline.flights.total()
+    total = pipeline.indexing.flights.total()
     return {
         "records": fed.read,
         "lines": lines[0].lines if lines else 0,
@@ -190,10 +190,10 @@ def _figures(service: Service, fed: FeedProgress) -> dict[str, Any]:
         "tokens_embedded": pipeline.embedder.tally.tokens,
         "tokens_saved": total.tokens_saved,
         "cache_hits": total.chunks - pipeline.embedder.tally.templates,
-        "topics": {topic: savings.facts() for topic, savings in pipeline.flights.savings().items()},
+        "topics": {topic: savings.facts() for topic, savings in pipeline.indexing.flights.savings().items()},
         "engine": service.connections.model.engine.name,
         "space": service.connections.model.space.id,
-        "committed": _committed(pipeline.log_ledger.committed()),
+        "committed": _committed(pipeline.indexing.ledger.committed()),
     }
 
 

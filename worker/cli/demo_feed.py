@@ -56,7 +56,7 @@ def _feed(source: Sequence[str] | int, settings: Settings, service: Service, fed
         service.connections.dead_letters.send(letter, delivered=lambda: None)
 
     def committed() -> dict[int, int]:
-        return {partition.partition: next_offset for partition, next_offset in service.pipeline.log_ledger.committed().items()}
+        return {partition.partition: next_offset for partition, next_offset in service.pipeline.indexing.ledger.committed().items()}
 
     producer = KafkaProducer(settings.kafka.bootstrap_servers, {}, say=lambda _line: None, stopped=stop.is_set)
     try:
@@ -71,19 +71,19 @@ def _synthetic(count: int) -> Iterator[list[bytes | LineTooLarge]]:
 
 
 def _is_committed(service: Service, topic: str, fed: FeedProgress) -> bool:
-    committed = service.pipeline.log_ledger.committed()
+    committed = service.pipeline.indexing.ledger.committed()
     return sum(next_offset for partition, next_offset in committed.items() if partition.topic == topic) >= fed.sent
 
 
 def progress(service: Service, fed: FeedProgress) -> Figures:
     """Return the figures that are shown while lines are indexed."""
     pipeline = service.pipeline
-    committed = sum(pipeline.log_ledger.committed().values())
+    committed = sum(pipeline.indexing.ledger.committed().values())
     return {
         "records": fed.read,
-        "lines": pipeline.store.tally.lines,
-        "templates": pipeline.store.tally.templates,
+        "lines": pipeline.indexing.store.tally.lines,
+        "templates": pipeline.indexing.store.tally.templates,
         "tokens embedded": pipeline.embedder.tally.tokens,
-        "tokens saved": pipeline.flights.total().tokens_saved,
+        "tokens saved": pipeline.indexing.flights.total().tokens_saved,
         "lag": max(fed.sent - committed, 0),
     }

@@ -12,14 +12,14 @@ from typing import NoReturn
 
 from typer.exceptions import TyperException
 
+from worker.cli.exit_codes import CRASHED, DRAINED, USER_ERROR
 from worker.runtime.logs import inform
-from worker.runtime.process import CRASHED, DRAINED, USER_ERROR
 
 _CHECK_S = 0.1
 
 
 class CommandFailed(Exception):
-    """The message is the one line that the user sees; `exit_code` is one of `worker.runtime.process`."""
+    """The message is the one line that the user sees; `exit_code` is one of `worker.cli.exit_codes`."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)

@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
+from worker.cli.exit_codes import DRAINED
 from worker.cli.exits import exit_at_once, stop_on_signals, user_error
 from worker.cli.query_client import NoReply, QueryClient
 from worker.cli.search_verb import open_query_client
 from worker.runtime.logs import configure_logs
-from worker.runtime.process import DRAINED
 from worker.serving.mcp_endpoint import DEADLINE_MS, answered, lines_of
 from worker.serving.mcp_questions import LogIndex, NotAnswered
 from worker.serving.mcp_server import serve_stdio

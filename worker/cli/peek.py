@@ -12,7 +12,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.from_line import LineHeaders
 from consumers.decode.rules import Format
 from consumers.groupless.groupless_reader import GrouplessReader, RangeUnreadable, TopicUnknown
@@ -26,12 +25,11 @@ from worker.embedding.loaded import model_of
 from worker.embedding.model.errors import ModelError
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.schema_fetch import SchemaFetch
-from worker.indexing.topic_readers import new_topic_readers
+from worker.indexing.topic_readers import TopicReaders
 from worker.inspecting.peeked import Peek
 from worker.runtime.logs import configure_logs
 from worker.settings.masks_version import topic_masks_version
 from worker.settings.settings import Settings
-from worker.settings.tables import new_redactor
 from worker.settings.topic_tables import TopicTable
 
 _ANSWER_S = 10.0
@@ -81,14 +79,13 @@ def _look_at(settings: Settings, topic: str, records: Sequence[Record]) -> list[
     fetch = None if registry is None else SchemaFetch(registry)
     model = model_of(settings)
     rules = settings.topic_table(topic).rules(settings.decode)
-    tally = DecodeTally()
     with closing(Tokenizer(model)) as tokenizer:
-        readers = new_topic_readers(settings, model, tokenizer, decode_tally=tally, schemas=None if fetch is None else fetch.schemas)
+        readers = TopicReaders(settings, model, tokenizer, None if fetch is None else fetch.schemas)
         looking = Peek(
             reader=readers.of_topic(topic),
-            tally=tally,
+            tally=readers.decode_tally,
             headers=LineHeaders(rules.clock),
-            redactor=new_redactor(settings.redact),
+            redactor=readers.redactor,
             tokenizer=tokenizer,
             prefix=model.document_prefix,
         )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from consumers.source import KafkaRefused, SourceAway, SourceExpired, SourceFatal
 from producers.kafka import ProducerMisconfigured
 from sinks.sink import SinkMismatch
+from worker.cli.exit_codes import CRASHED, DRAIN_TIMEOUT, DRAINED, USER_ERROR
 from worker.cli.exits import CommandFailed, exit_early_on, stop_on_signals, user_error
 from worker.cli.offsets_verb import plan_reset
 from worker.connections import open_connections
@@ -15,10 +16,10 @@ from worker.runtime.dead_letter_topic import warn_of_expiry
 from worker.runtime.kafka_admin import BrokerAway, KafkaAdmin
 from worker.runtime.listening import HttpRefused, Listening, listen
 from worker.runtime.logs import configure_logs, inform, rate_limited_log, report_crash
-from worker.runtime.process import CRASHED, DRAIN_TIMEOUT, DRAINED, USER_ERROR
 from worker.runtime.stage import Stage
 from worker.runtime.tracing import TracingMissing
 from worker.service.service import Service
+from worker.service.shutdown import Ending
 from worker.settings.settings import Settings, SettingsError
 from worker.settings.tables import KafkaTable
 from worker.watching.group_offsets import Target
@@ -55,12 +56,12 @@ def run_worker(settings: Settings, *, number: int | None = None, start: Target |
     with exit_early_on(stop):
         model = load_or_fail(settings)
     inform("model ready", model=model.prepared.name, engine=model.engine.name, space=model.space.id)
-    exit_code = run_service(open_service(settings, model, say=rate_limited_log().warn, stop=stop, http=http, adopt=adopt))
-    if exit_code == DRAINED:
+    ending = run_service(open_service(settings, model, say=rate_limited_log().warn, stop=stop, http=http, adopt=adopt))
+    if ending is Ending.DRAINED:
         inform("drained; every record that was read is committed")
-    elif exit_code == DRAIN_TIMEOUT:
+    else:
         inform("not every record that was read is committed; the rest will be read again")
-    return exit_code
+    return DRAINED if ending is Ending.DRAINED else DRAIN_TIMEOUT
 
 
 def listen_or_fail(settings: Settings) -> Listening | None:
@@ -138,13 +139,13 @@ def open_service(
         raise user_error(error) from error
 
 
-def run_service(service: Service) -> int:
-    """Run a service to its end and return the exit code.
+def run_service(service: Service) -> Ending:
+    """Run a service to its end.
 
     Raises CommandFailed with one line for a crash; its traceback is logged first, unless Kafka ended the service.
     """
     try:
-        exit_code = service.run()
+        ending = service.run()
     except SinkMismatch as error:
         raise user_error(error) from error
     if isinstance(service.crash_error, SourceExpired | KafkaRefused):
@@ -152,8 +153,8 @@ def run_service(service: Service) -> int:
     if service.crash_error is not None:
         if not isinstance(service.crash_error, SourceAway | SourceFatal):
             report_crash(service.crash_error)
-        raise CommandFailed(f"stopped, nothing was lost: {service.crash}", exit_code) from service.crash_error
-    return exit_code
+        raise CommandFailed(f"stopped, nothing was lost: {service.crash}", CRASHED) from service.crash_error
+    return ending
 
 
 class BackgroundService:
@@ -165,7 +166,7 @@ class BackgroundService:
     def __init__(self, service: Service, stop: threading.Event) -> None:
         self.service = service
         self._stop = stop
-        self._exit_code: int | None = None
+        self._ending: Ending | None = None
         self._error: Exception | None = None
         self._stage = Stage("service", self._run, self._on_crash)
         self._stage.start()
@@ -177,8 +178,9 @@ class BackgroundService:
         if self._error is not None:
             exit_code = USER_ERROR if isinstance(self._error, SinkMismatch) else CRASHED
             raise CommandFailed(str(self._error), exit_code) from self._error
-        if self._exit_code is not None:
-            raise CommandFailed(f"stopped: {self.service.crash or 'ended early'}", self._exit_code or CRASHED)
+        if self._ending is not None:
+            exit_code = DRAIN_TIMEOUT if self._ending is Ending.UNDRAINED else CRASHED
+            raise CommandFailed(f"stopped: {self.service.crash or 'ended early'}", exit_code)
 
     def wait_opened(self) -> None:
         """Wait until the index is open. Raises as `check` does."""
@@ -191,7 +193,7 @@ class BackgroundService:
         self._stage.join()
 
     def _run(self) -> None:
-        self._exit_code = self.service.run()
+        self._ending = self.service.run()
 
     def _on_crash(self, _stage: str, error: Exception) -> None:
         self._error = error

@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from worker.cli.exit_codes import CRASHED, DRAINED
 from worker.cli.exits import CommandFailed, failure, user_error
 from worker.cli.options import Flags
 from worker.embedding.engine.cpu_count import cpu_count
 from worker.embedding.loaded import model_of
 from worker.embedding.model.errors import ModelError
 from worker.runtime.logs import configure_logs, inform
-from worker.runtime.process import CRASHED, DRAINED
 from worker.settings.settings import Settings
 
 _CHECK_S = 0.2

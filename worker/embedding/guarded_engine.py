@@ -141,7 +141,7 @@ class GuardedEngine:
         while self._rebuilds < REBUILDS:
             self._rebuilds += 1
             self.restarts += 1
-            self._say(f"{last}; making a new engine ({self._rebuilds} of {REBUILDS})")
+            self._say(f"{last}; loading another engine ({self._rebuilds} of {REBUILDS})")
             self._timed(self._engine.close)
             try:
                 self._engine = self._timed(self._new_engine)

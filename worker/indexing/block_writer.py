@@ -22,6 +22,7 @@ from worker.indexing.store_tally import StoreTally, WriteKind
 from worker.runtime.limits import FaultLimit
 from worker.runtime.retry import SinkRetry
 from worker.runtime.stage import Abandoned
+from worker.runtime.surroundings import Surroundings
 
 _CALL_BYTES = 4 * 1024 * 1024
 _CALL_BLOCKS = 512
@@ -34,35 +35,32 @@ class PatientWrites:
     Thread: any of the store threads.
     """
 
-    def __init__(
-        self, *, say: Callable[[str], None], pause: Callable[[float], bool], clock: Callable[[], float], tally: StoreTally
-    ) -> None:
-        """`pause(seconds)` waits; it returns True if the service is aborting."""
-        self.retry = SinkRetry(say=say)
-        self.clock = clock
+    def __init__(self, surroundings: Surroundings, tally: StoreTally) -> None:
+        self.retry = SinkRetry(say=surroundings.say)
         self.tally = tally
-        self._pause = pause
+        self._surroundings = surroundings
 
     def write(self, kind: WriteKind, rows: int, write: Callable[[bool], None]) -> None:
         """Call `write`, with whether it was called before, until it returns. Raises SinkRejected, SinkBroken, Abandoned."""
+        clock = self._surroundings.clock
         for attempt in count():
-            started_s = self.clock()
+            started_s = clock()
             try:
                 write(attempt > 0)
             except SinkBusy as error:
                 self.tally.failed("busy")
-                self.retry.refused(str(error), rows, self.clock())
-                if self._pause(self.retry.pause_s(attempt)):
+                self.retry.refused(str(error), rows, clock())
+                if self._surroundings.pause(self.retry.pause_s(attempt)):
                     raise Abandoned from error
             except SinkRejected:
                 self.tally.failed("rejected")
                 if attempt:
-                    self.retry.taken(self.clock())
+                    self.retry.taken(clock())
                 raise
             else:
-                self.tally.wrote(kind, self.clock() - started_s)
+                self.tally.wrote(kind, clock() - started_s)
                 if attempt:
-                    self.retry.taken(self.clock())
+                    self.retry.taken(clock())
                 return
 
 
@@ -80,8 +78,7 @@ class BlockWriter:
         writes: PatientWrites,
         masks_of: Callable[[str], str],
         refused: FaultLimit,
-        wall_ms: Callable[[], float],
-        fail_point: Callable[[str], None],
+        surroundings: Surroundings,
     ) -> None:
         """`masks_of`: version of the masks that the templates of a topic's lines are made with."""
         self._sink = sink
@@ -89,8 +86,7 @@ class BlockWriter:
         self._writes = writes
         self._masks_of = masks_of
         self._refused = refused
-        self._wall_ms = wall_ms
-        self._fail_point = fail_point
+        self._surroundings = surroundings
         self._tally = writes.tally
 
     def write(self, sealed: Iterable[Sealed]) -> None:
@@ -107,7 +103,7 @@ class BlockWriter:
         self._runs.writes_begin(run.place)
         try:
             for attempt in count(1):
-                built = build(lines, masks="", written_ms=int(self._wall_ms()), bounds=self._runs.bounds)
+                built = build(lines, masks="", written_ms=int(self._surroundings.wall_ms()), bounds=self._runs.bounds)
                 try:
                     self._send(run.seal(lines, built, np.zeros(lines.size, np.int64)), was_sent=False)
                 except SinkRejected:  # nothing in them can be refused: an earlier answer was lost
@@ -148,9 +144,9 @@ class BlockWriter:
     def _send(self, blocks: Sequence[Sealed], *, was_sent: bool) -> None:
         content = [one.block for one in blocks]
         lines = sum(len(one.arrival) for one in blocks)
-        self._fail_point("before_blocks")
+        self._surroundings.fail_point("before_blocks")
         self._writes.write("blocks", lines, lambda again: self._sink.write_blocks(content, again=again or was_sent))
-        self._fail_point("after_blocks")
+        self._surroundings.fail_point("after_blocks")
 
     def _split(self, refused: Sealed) -> list[Sealed]:
         """Return the lines of a refused block in two halves under another run id; empty if they are one entry."""
@@ -169,14 +165,14 @@ class BlockWriter:
         return halves
 
     def _settle(self, stored: Sequence[Sealed]) -> None:
-        now_s = self._writes.clock()
+        now_s = self._surroundings.clock()
         for one in stored:
             if 2 * len(one.rows) <= self._runs.bounds.lines:  # larger ones are not merged
                 one.run.acknowledge(one.block, take_lines(one.lines, one.rows), now_s)
         times_ms = np.concatenate([one.lines.kafka_time[one.rows] for one in stored] or [np.empty(0, np.int64)])
         lines = sum(len(one.arrival) for one in stored)
         self._tally.add(lines=lines, blocks=len(stored), block_bytes=sum(one.block.size_bytes for one in stored))
-        self._tally.note_ages(times_ms, self._wall_ms())
+        self._tally.note_ages(times_ms, self._surroundings.wall_ms())
         for one in stored:
             one.run.assignment.settle(one.arrival)
 

@@ -1,14 +1,13 @@
 """Merging the blocks of runs that have ended, and deleting blocks that a merged one stands for.
 
 The owner of a partition does it once, minutes after its assignment, for the runs before its own; `vectail compact` does it for a group
-without members. Two who do it at the same time harm nobody: a merged block is a function of its sources, and a block is deleted only when
+without members. Two at the same time do no harm: a merged block is a function of its sources, and a block is deleted only when
 an acknowledged one of its own run has held its lines for `GRACE_S` (design: sink).
 """
 
 import threading
-import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ from sinks.codec import BlockDamaged, decode_lines, decode_places, masks_of
 from sinks.heads import Heads
 from sinks.sink import BlockFilter, Sink, SinkRejected
 from worker.indexing.merging import MergeRules, MergeSource, merge_lines, merge_rules, plan_stretch, stretches_of
+from worker.runtime.surroundings import Surroundings
 
 GRACE_S = 20.0
 """From the acknowledgement of a merged block until its sources go: longer than any read, and than what a read may lag behind."""
@@ -60,7 +60,7 @@ class Deletions:
                 self._due.pop(one, None)
 
     def give_up(self, *, most: int) -> None:
-        """Keep the latest `most` only. Each of the others stays an inner block, until whoever compacts its partition next finds it."""
+        """Keep only the latest `most`. Each of the others stays an inner block until its partition is compacted next."""
         with self._lock:
             for one in list(islice(self._due, max(len(self._due) - most, 0))):
                 del self._due[one]
@@ -93,19 +93,13 @@ class Compactor:
     def __init__(
         self,
         sink: Sink,
-        *,
-        date_ms: Callable[[], float],
-        clock: Callable[[], float] = time.monotonic,
+        surroundings: Surroundings,
         bounds: BlockBounds = DEFAULT_BOUNDS,
-        fail_point: Callable[[str], None] = lambda _point: None,
     ) -> None:
-        """`date_ms`: the sink's."""
         self.deletions = Deletions()
         self._sink = sink
-        self._clock = clock
-        self._date_ms = date_ms
+        self._surroundings = surroundings
         self._bounds = bounds
-        self._fail_point = fail_point
 
     def compact(self, place: BlockPlace, *, without: Collection[str] = (), first_offset: int | None = None) -> Compacted:
         """Merge what can be merged of all runs of a partition but `without`, and note its inner blocks for deletion.
@@ -115,13 +109,13 @@ class Compactor:
         topic, epoch, partition = place
         only = BlockFilter(topics=(topic,), epoch=epoch, partition=partition, first_offset=first_offset)
         heads = self._sink.find_blocks(only, strong=True).heads
-        rules = merge_rules(self._date_ms(), self._sink.retention_s, self._bounds)
+        rules = merge_rules(self._sink.date_ms(), self._sink.retention_s, self._bounds)
         sources = merged = inner = damaged = 0
         for run in _by_run(heads, without).values():
             outer_of = _outer_blocks([one.id for one in run])
             fate = {outer: self._is_readable(outer) for outer in set(outer_of.values())}
             may_go = [one for one, outer in outer_of.items() if fate[outer]]
-            self.deletions.add(may_go, self._clock())
+            self.deletions.add(may_go, self._surroundings.clock())
             inner += len(may_go)
             damaged += sum(is_readable is None for is_readable in fate.values())
             for plan in self._plans([one for one in run if one.id not in outer_of and fate.get(one.id, True)], rules):
@@ -131,7 +125,7 @@ class Compactor:
                 elif done:
                     merged += 1
                     sources += len(plan)
-                    self.deletions.add([one.id for one in plan], self._clock())
+                    self.deletions.add([one.id for one in plan], self._surroundings.clock())
         return Compacted(sources, merged, inner, damaged)
 
     def _is_readable(self, outer: BlockId) -> bool | None:
@@ -147,17 +141,17 @@ class Compactor:
 
     def write_merged(self, blocks: Sequence[Block]) -> None:
         """Write merged blocks. Whoever else believes to own the partition may have merged the same, so they count as sent before."""
-        self._fail_point("before_merged")
+        self._surroundings.fail_point("before_merged")
         self._sink.write_blocks(blocks, again=True)
-        self._fail_point("after_merged")
+        self._surroundings.fail_point("after_merged")
 
     def delete_due(self) -> int:
         """Delete what may be deleted; returns how many. Raises SinkBusy, SinkBroken; then what is left is tried at the next call."""
         deleted = 0
-        while ids := self.deletions.due(self._clock()):
-            self._fail_point("before_inner_delete")
+        while ids := self.deletions.due(self._surroundings.clock()):
+            self._surroundings.fail_point("before_inner_delete")
             self._sink.delete_blocks(ids)
-            self._fail_point("after_inner_delete")
+            self._surroundings.fail_point("after_inner_delete")
             self.deletions.gone(ids)
             deleted += len(ids)
         return deleted
@@ -181,7 +175,7 @@ class Compactor:
         ids = [one.id for one in plan]
         columns = self._sink.read_columns(ids, ("places", "texts", "fields"), strong=True)
         if len(columns) < len(ids):
-            return False  # expired, or deleted by whoever merged them first
+            return False  # expired, or deleted by another worker that merged them first
         try:
             parts = [decode_lines(columns[one]) for one in ids]
             masks = masks_of(columns[ids[0]].places)

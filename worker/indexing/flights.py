@@ -123,6 +123,11 @@ class Flights:
                 are_new[place] = ids[place] not in self._flights and ids[place] not in self._rejected
             return are_new
 
+    @property
+    def forgets(self) -> bool:
+        """Whether rows expire, so that templates do not stay known."""
+        return self._keep_s() < math.inf
+
     def land(self, completed: Iterable[Completed]) -> list[LineBatch]:
         """Mark templates known; return the lines that waited for them."""
         freed: dict[Parked, list[int]] = {}

@@ -11,6 +11,8 @@ stored or rejected. A line that an earlier run has stored (`worker.indexing.resu
 through `embed` a template is a text (`worker.embedding.embedder.EncodedText`), and comes back by a call.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +24,7 @@ from sinks.block import Lines
 from sinks.lines import take_lines
 from sinks.row import TemplateId, TemplateText, Vector
 from worker.embedding.cache.vector_levels import VectorSource
+from worker.runtime.lane import Outlet
 
 
 class LineBatch(NamedTuple):
@@ -75,3 +78,19 @@ class EmbeddedTemplate(NamedTuple):
 
 StoreItem = LineBatch | EmbeddedTemplate
 """What the store stage writes: lines of known templates, or a new template with the lines that wait for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreOutlet:
+    """The store stage, as the stages before it see it. What they ask of it is done at once; it raises Abandoned, LimitReached, SinkBroken.
+
+    Thread: any.
+    """
+
+    lane: Outlet[StoreItem]
+    hide: Callable[[PartitionLedger, Lines], None]
+    """Writes hollow entries, and returns when they are acknowledged."""
+    reject: Callable[[LineBatch, Rejection], None]
+    """Rejects lines, behind hollow entries."""
+    fail_flight: Callable[[TemplateId, Rejection], None]
+    """Remembers a template as rejected, with the reason, and rejects the lines that waited for it."""

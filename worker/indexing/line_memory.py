@@ -13,7 +13,7 @@ from sinks.arrow import text_bytes
 from sinks.block import CodedColumn, Lines
 
 COPIES = 2
-"""Lines are copied when they leave a batch of which other lines stay behind: in their flight, or in the builder of their block."""
+"""Lines are copied when they leave a batch and others stay behind: in their flight, or in the builder of their block."""
 LINE_BYTES = 160
 """Of a line besides its texts: 76 of its columns, for each copy."""
 BATCH_BYTES = 5_120

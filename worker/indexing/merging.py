@@ -102,7 +102,7 @@ def plan_stretch(stretch: Sequence[MergeSource], rules: MergeRules, *, is_quiet:
 
 
 def blocks_missing(stretch: Sequence[MergeSource]) -> int:
-    """Return how many blocks must come behind a stretch of which nothing can be merged, before something can: at least 1.
+    """Return how many blocks must follow a stretch without any merge before there can be one: at least 1.
 
     Eight of about one size end with the new ones, and begin with as many of the last ones as are of about one size.
     """

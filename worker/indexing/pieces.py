@@ -151,7 +151,7 @@ def _redact_traces(trace: Column, redactor: Redactor) -> Column:
 
 
 def _redact_sources(source: Column, redactor: Redactor) -> Column:
-    """Redact source templates, of which there are few different ones."""
+    """Redact source templates; few of them differ."""
     rows = np.flatnonzero(present(source))
     before = coded(take(source, rows))
     after = _redact_labels(before, redactor)

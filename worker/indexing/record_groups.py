@@ -139,7 +139,7 @@ def groups_of(
 ) -> Iterator[RecordGroup]:
     """Cut the records of several receipts into groups; one whose value is larger than `most_bytes` is a group of its own.
 
-    Topics of which `kind_of` says different things are never in one group.
+    Topics with different `kind_of` are never in one group.
     """
     by_kind: dict[Hashable, dict[PartitionLedger, list[Receipt]]] = {}
     for receipt in receipts:

@@ -27,7 +27,7 @@ class RecordOutcomes:
 
     def __init__(self, undecodable: TopicFaultLimits, rule_tally: RuleTally) -> None:
         self._undecodable = undecodable
-        self._rule_tally = rule_tally
+        self.rule_tally = rule_tally
 
     def drop_empty(self, group: RecordGroup, decoded: Decoded) -> None:
         """Drop the records that hold nothing to index."""
@@ -54,7 +54,7 @@ class RecordOutcomes:
         for row, records in () if entries.records is None else zip(entries.row.tolist(), entries.records.tolist(), strict=True):
             last_rule[row : row + records] = last_rule[row]
         for place, rule in enumerate(reader.drop.rules):
-            self._rule_tally.dropped[rule.name] += int(np.count_nonzero(rule_of == place))
+            self.rule_tally.dropped[rule.name] += int(np.count_nonzero(rule_of == place))
             for assignment, rows in rows_by_assignment(group, (last_rule == place) & ~has_left):
                 assignment.drop(group.arrival[rows], f"rule:{rule.name}")
         return decoded._replace(entries=entries.take(np.flatnonzero(is_left)))

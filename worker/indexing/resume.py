@@ -13,15 +13,14 @@ Theory of operation
 4. Where the first record of an assignment is inside a stored entry of several records, the assignment begins again at the first of them:
    from the middle on they would be joined otherwise, and if the log was cut there, what it has kept of them is to be written again.
 5. A run begins above every run that was seen (`Runs.begin`), so that of two copies the new one holds.
-6. While the sink is busy, it is asked again for ever: to go on without an answer would write a second copy of everything.
+6. While the sink is busy, it is asked again without end: going on without an answer would write a second copy of everything.
 
 Not taken: comparing ids (commits lines that were not written after a cut log), one read of the whole partition (no bound), a mark of what
 is stored outside of the index (it may be older or newer than the index, after a restore of either).
 """
 
-import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -42,6 +41,7 @@ from worker.indexing.line_batch import LineBatch
 from worker.indexing.runs import Run, Runs
 from worker.indexing.stored_entries import MOST_OFFSETS, EntryHashes, StoredEntries, hash_stored
 from worker.runtime.retry import BACK_OFF_S
+from worker.runtime.surroundings import Surroundings
 
 _SLICE_PIECES = 16_384
 """About how many lines are in memory at once while a window is read."""
@@ -107,23 +107,14 @@ class Resume:
         reader: BlockReader,
         runs: Runs,
         window_records: int,
-        say: Callable[[str], None],
-        pause: Callable[[float], bool],
-        clock: Callable[[], float] = time.monotonic,
-        fail_point: Callable[[str], None] = lambda _point: None,
+        surroundings: Surroundings,
     ) -> None:
-        """`window_records` is the cap of the ledger.
-
-        `pause(seconds)` waits; it returns True if the service is aborting.
-        """
+        """`window_records` is the cap of the ledger."""
         self._sink = sink
         self._reader = reader
         self._runs = runs
         self._window_records = min(window_records, MOST_OFFSETS)
-        self._say = say
-        self._pause = pause
-        self._clock = clock
-        self._fail_point = fail_point
+        self._surroundings = surroundings
         self._assigned: dict[PartitionLedger, _Assigned] = {}
         self._template_texts: set[TemplateText] = set()
         """Of templates whose rows are there, since the last windows were begun."""
@@ -138,20 +129,20 @@ class Resume:
         self._forget_windows(receipts, waiting)
         attempt = 0
         while windows := self._due(receipts):
-            started_s = self._clock()
+            started_s = self._surroundings.clock()
             try:
                 if not self._read_windows(windows):
                     return False
             except SinkBusy as error:
                 self._note_busy(str(error), len(windows))
-                if self._pause(BACK_OFF_S[min(attempt, len(BACK_OFF_S) - 1)]):
+                if self._surroundings.pause(BACK_OFF_S[min(attempt, len(BACK_OFF_S) - 1)]):
                     return False
                 attempt += 1
             else:
                 self._note_answer()
                 attempt = 0
             finally:
-                self.tally.seconds += self._clock() - started_s
+                self.tally.seconds += self._surroundings.clock() - started_s
         return True
 
     def has_windows(self, assignment: PartitionLedger) -> bool:
@@ -182,7 +173,7 @@ class Resume:
         return other
 
     def assignments(self) -> Collection[PartitionLedger]:
-        """Return the assignments of which anything was read back (AssignmentPlace)."""
+        """Return the assignments that anything was read back for (AssignmentPlace)."""
         return self._assigned.keys()
 
     def drop(self, gone: Collection[PartitionLedger]) -> None:
@@ -225,7 +216,7 @@ class Resume:
         """Read a window of each of several assignments. Raises SinkBusy; those that were read by then count."""
         for window in windows:
             while window.assignment not in self._assigned and not self._runs.wait_until_answered(window.place, _ANSWER_WAIT_S):
-                if self._pause(0.0):
+                if self._surroundings.is_abandoned():
                     return False
                 if not window.assignment.alive:
                     return True  # `look_back` sees what is still due
@@ -239,7 +230,7 @@ class Resume:
             if not listed:
                 return True
             for (window, heads), read in zip(listed, mapped(self._read_entries, *zip(*listed, strict=True)), strict=True):
-                self._fail_point("resume_read")
+                self._surroundings.fail_point("resume_read")
                 self._note_read(window, heads, read)
         return True
 
@@ -311,13 +302,15 @@ class Resume:
 
     def _note_busy(self, reason: str, partitions: int) -> None:
         if self._busy_since_s is None:
-            self._busy_since_s = self._clock()
-            self._say(f"the sink does not say what is stored of {partitions} partitions ({reason}); their records wait; trying again")
+            self._busy_since_s = self._surroundings.clock()
+            self._surroundings.say(
+                f"{partitions} partitions cannot be read back from the sink ({reason}); their records wait; trying again"
+            )
 
     def _note_answer(self) -> None:
         if self._busy_since_s is not None:
-            lasted_s, self._busy_since_s = self._clock() - self._busy_since_s, None
-            self._say(f"the sink says again what is stored, after {lasted_s:.0f} s")
+            lasted_s, self._busy_since_s = self._surroundings.clock() - self._busy_since_s, None
+            self._surroundings.say(f"the sink can be read back again, after {lasted_s:.0f} s")
 
 
 def _listed_together(windows: Sequence[_Window]) -> list[list[_Window]]:

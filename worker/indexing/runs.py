@@ -28,6 +28,7 @@ from sinks.block import Block, BlockId, BlockPlace, CodedColumn, Lines, new_run
 from sinks.build import DEFAULT_BOUNDS, BlockBounds, Builder, Built, LineGroup
 from sinks.lines import join_lines
 from worker.indexing.merging import MergeRules, RunTail, TailBlock
+from worker.runtime.surroundings import Surroundings
 
 _MOST_HELD = 2
 """Lines whose batch takes more than this many times their memory are copied before they wait."""
@@ -177,16 +178,14 @@ class Runs:
 
     def __init__(
         self,
+        surroundings: Surroundings,
         *,
-        clock: Callable[[], float],
-        wall_ms: Callable[[], float],
         bounds: BlockBounds = DEFAULT_BOUNDS,
         draw_bits: Callable[[int], int] = _RANDOM.getrandbits,
     ) -> None:
         """`draw_bits(n)` returns a random number of n bits."""
         self.bounds = bounds
-        self._clock = clock
-        self._wall_ms = wall_ms
+        self._surroundings = surroundings
         self._draw_bits = draw_bits
         self._runs: dict[PartitionLedger, Run] = {}
         self._last_ids: dict[BlockPlace, str] = {}
@@ -199,7 +198,7 @@ class Runs:
             run = self._runs.get(assignment)
             if run is None:
                 new_id = self._new_id(place, above)
-                run = self._runs[assignment] = Run(assignment, place, new_id, self.bounds, began_s=self._clock())
+                run = self._runs[assignment] = Run(assignment, place, new_id, self.bounds, began_s=self._surroundings.clock())
                 return run
         run.renew(lambda old: self._new_id(place, max(old, above)))
         return run
@@ -257,7 +256,7 @@ class Runs:
 
     def _new_id(self, place: BlockPlace, above: str) -> str:
         """Return a run id above the given one and above all that this process has given the partition."""
-        new_id = new_run(int(self._wall_ms()), self._draw_bits(_RUN_BITS), max(above, self._last_ids.get(place, "")))
+        new_id = new_run(int(self._surroundings.wall_ms()), self._draw_bits(_RUN_BITS), max(above, self._last_ids.get(place, "")))
         self._last_ids[place] = new_id
         return new_id
 

@@ -113,7 +113,7 @@ def hash_places(offset: NDArray[np.int64], sub: NDArray[np.int32]) -> NDArray[np
 
 
 def without_texts(lines: Lines, is_chosen: NDArray[np.bool_]) -> Lines:
-    """Return lines of which some have no text and no fields; they keep everything else, and how they were cut."""
+    """Return the lines, some without text and fields; everything else stays, also how they were cut."""
     rows = np.flatnonzero(is_chosen)
     nulls = null_column(len(rows))
     return lines._replace(text=replace_rows(lines.text, rows, nulls), fields=replace_rows(lines.fields, rows, nulls))

@@ -6,7 +6,6 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from worker.embedding.cache.vector_levels import SOURCES, VectorSource
 from worker.indexing.hyperloglog import HyperLogLog
@@ -36,7 +35,7 @@ class Savings:
     distinct: HyperLogLog = field(default_factory=HyperLogLog)
     """Distinct templates, estimated."""
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """Return the counters by name, as `--json` and the log show them."""
         tokens = self.tokens_embedded + self.tokens_saved
         return {

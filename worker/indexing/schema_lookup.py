@@ -1,6 +1,6 @@
 """Asks the Schema Registry for the schemas that records wait for, on a thread of its own.
 
-`worker.indexing.schema_wait` says what is wanted and is woken when something came. A registry that does not answer is asked again for ever,
+`worker.indexing.schema_wait` says what is wanted and is woken by an answer. A registry that does not answer is asked again without end,
 with growing pauses, and nothing is rejected meanwhile: only its answer that it has no such schema is about the record.
 """
 

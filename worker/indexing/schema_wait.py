@@ -1,4 +1,4 @@
-"""Where records wait until the schemas of their values are known: before prepare, which asks nobody.
+"""Where records wait until the schemas of their values are known: before prepare, which asks no registry.
 
 Prepare hands it every list of receipts that it takes (`admit`) and works those that come back.
 
@@ -69,7 +69,7 @@ class SchemaWait:
         return not self._waiting
 
     def assignments(self) -> Collection[PartitionLedger]:
-        """Return the assignments of which receipts wait (AssignmentPlace)."""
+        """Return the assignments whose receipts wait (AssignmentPlace)."""
         return self._waiting.keys()
 
     def drop(self, gone: Collection[PartitionLedger]) -> None:

@@ -13,7 +13,7 @@ A row that the sink refuses alone becomes a dead letter; too many of them in a r
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -37,6 +37,7 @@ from worker.indexing.upkeep import Upkeep
 from worker.runtime.lane import Lane
 from worker.runtime.limits import FaultLimit
 from worker.runtime.stage import Meter
+from worker.runtime.surroundings import Surroundings
 
 MOST_FLUSH_S = 5.0
 """A line waits no longer, whatever the number of partitions: a revocation waits for open records, too."""
@@ -49,76 +50,60 @@ _FEW_RUNS = 16
 _WAKE_S = 0.1
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreRules:
+    """How blocks are made, and how much the sink may refuse."""
+
+    masks_of: Callable[[str], str]
+    """Returns the version of the masks of a topic."""
+    flush_s: float
+    """How long a line may wait for its block to fill, where few partitions are active."""
+    most_refused: int
+    """Lines, or templates, that the sink may refuse in a row, across batches."""
+
+
 class Store:
-    """A line settles only when its block *and* its template are acknowledged; one refusal too many is nobody's dead letter.
+    """A line settles only when its block *and* its template are acknowledged; the refusal that reaches the limit makes no dead letter.
 
     Thread: any of the store threads.
     """
 
-    def __init__(  # noqa: PLR0913 - a step's whole world, handed in by name
-        self,
-        *,
-        sink: Sink,
-        flights: Flights,
-        runs: Runs,
-        ledger: Ledger,
-        masks_of: Callable[[str], str],
-        say: Callable[[str], None],
-        pause: Callable[[float], bool],
-        clock: Callable[[], float],
-        wall_ms: Callable[[], float],
-        date_ms: Callable[[], float],
-        flush_s: float,
-        most_refused: int,
-        computing: AbstractContextManager[object],
-        fail_point: Callable[[str], None] = lambda _point: None,
-    ) -> None:
-        """`masks_of`: version of the masks of a topic. `pause(seconds)` waits; it returns True if the service is aborting.
-
-        `most_refused`: lines, or templates, that the sink may refuse in a row, across batches. `computing` is
-        held while blocks are built (`worker.runtime.fair_lock`). `date_ms`: the sink's.
-        """
+    def __init__(self, *, sink: Sink, flights: Flights, runs: Runs, ledger: Ledger, rules: StoreRules, surroundings: Surroundings) -> None:
         self.tally = StoreTally()
         self.runs = runs
-        self.writes = PatientWrites(say=say, pause=pause, clock=clock, tally=self.tally)
-        self.upkeep = Upkeep(
-            sink=sink, flights=flights, runs=runs, writes=self.writes, masks_of=masks_of, date_ms=date_ms, say=say, fail_point=fail_point
-        )
+        self.writes = PatientWrites(surroundings, self.tally)
+        self.upkeep = Upkeep(sink=sink, flights=flights, runs=runs, writes=self.writes, masks_of=rules.masks_of, surroundings=surroundings)
         self.places: tuple[AssignmentPlace, ...] = (runs,)
         """Where lines wait for their blocks; those that wait for a template leave when its flight ends, and are dropped by `step`."""
         self._sink = sink
         self._flights = flights
         self._ledger = ledger
-        self._masks_of = masks_of
-        self._clock = clock
-        self._date_ms = date_ms
-        self._flush_s = flush_s
+        self._rules = rules
+        self._surroundings = surroundings
         self._taken_s = -math.inf
         """When something was last taken from the lane, by any store thread."""
-        self._computing = computing
-        self._fail_point = fail_point
-        self._refused_templates = FaultLimit("templates that the sink refuses", most=most_refused)
+        self._refused_templates = FaultLimit("templates that the sink refuses", most=rules.most_refused)
         self._blocks = BlockWriter(
             sink=sink,
             runs=runs,
             writes=self.writes,
-            masks_of=masks_of,
-            refused=FaultLimit("lines that the sink refuses", most=most_refused),
-            wall_ms=wall_ms,
-            fail_point=fail_point,
+            masks_of=rules.masks_of,
+            refused=FaultLimit("lines that the sink refuses", most=rules.most_refused),
+            surroundings=surroundings,
         )
 
     def body(self, lane: Lane[StoreItem], meter: Meter) -> None:
         """Empty the lane until it is closed and empty, then write what waits. Raises as `step` does."""
-        wake_s = min(_WAKE_S, max(self._flush_s / 5, 0.005))
+        clock = self._surroundings.clock
+        wake_s = min(_WAKE_S, max(self._rules.flush_s / 5, 0.005))
         while (taken := lane.take(_STEP_LINES, timeout_s=wake_s)) is not None:
-            started_s = self._clock()
+            started_s = clock()
             if taken:
                 self._taken_s = started_s
                 self.step(taken)
             self.flush(is_idle=started_s - self._taken_s >= wake_s)
             self.upkeep.turn()
-            meter.add(self._clock() - started_s)
+            meter.add(clock() - started_s)
         if not lane.is_abandoned:
             self.flush(everything=True)
 
@@ -128,7 +113,7 @@ class Store:
         embedded = [item for item in items if isinstance(item, EmbeddedTemplate)]
         if embedded:
             batches += self._store_templates(embedded)
-        now_s = self._clock()
+        now_s = self._surroundings.clock()
         for assignment, arrival, lines in batches:
             run = self.runs.of(assignment) if assignment.alive else None
             if run is None or not run.add(lines, arrival, now_s):
@@ -140,14 +125,14 @@ class Store:
         waiting = [run for run in self.runs.all() if run.waiting_lines]
         if not waiting:
             return
-        now_s = self._clock()
-        flush_s = min(max(self._flush_s, len(waiting) / _BLOCKS_PER_S), MOST_FLUSH_S)
+        now_s = self._surroundings.clock()
+        flush_s = min(max(self._rules.flush_s, len(waiting) / _BLOCKS_PER_S), MOST_FLUSH_S)
         everything = everything or self._waiting_gains_little(waiting, is_idle=is_idle)
         due = waiting if everything else [run for run in waiting if run.is_due(now_s, flush_s)]
         self._blocks.write(self._close_all(due, now_s, flush_s=flush_s, everything=everything))
 
     def hide(self, assignment: PartitionLedger, lines: Lines) -> None:
-        """Write hollow entries at once, for records that hold nothing now and of which something is stored. Raises as `step` does."""
+        """Write hollow entries at once, for records that hold nothing now but have something stored. Raises as `step` does."""
         run = self.runs.of(assignment) if assignment.alive else None
         if run is not None:
             self._blocks.write_hollow(run, lines)
@@ -184,10 +169,10 @@ class Store:
     def _close_all(self, due: Sequence[Run], now_s: float, *, flush_s: float, everything: bool) -> Iterator[Sealed]:
         """Yield the blocks of runs that are full or due, as they are wanted."""
         for turn in _turns(due):
-            with self._computing:
+            with self._surroundings.computing:
                 sealed = [one for run in turn for one in self._close(run, now_s, flush_s=flush_s, everything=everything)]
             if sealed:
-                self._fail_point("closed")
+                self._surroundings.fail_point("closed")
             yield from sealed
 
     def _close(self, run: Run, now_s: float, *, flush_s: float, everything: bool) -> Sequence[Sealed]:
@@ -196,7 +181,7 @@ class Store:
         sealed: list[Sealed] = []
         if run.assignment.alive:
             for group in run.take(now_s, flush_s=flush_s, everything=everything):
-                masks, written_ms = self._masks_of(run.place.topic), int(self._date_ms())
+                masks, written_ms = self._rules.masks_of(run.place.topic), self._sink.date_ms()
                 built = build(group.lines, masks=masks, written_ms=written_ms, bounds=self.runs.bounds)
                 sealed += run.seal(group.lines, built, group.tags)
         self.runs.writes_begin(run.place, len(sealed))
@@ -205,15 +190,15 @@ class Store:
 
     def _store_templates(self, embedded: Sequence[EmbeddedTemplate]) -> list[LineBatch]:
         rows = [TemplateRow(one.template, one.vector, one.text) for one in embedded]
-        self._fail_point("before_templates")
+        self._surroundings.fail_point("before_templates")
         refused = self._write_templates(rows)
-        self._fail_point("after_templates")
+        self._surroundings.fail_point("after_templates")
         self.tally.add(templates=len(rows) - len(refused))
         for one in embedded:
             if one.template in refused:
                 self.fail_flight(one.template, refused[one.template])
         freed = self._flights.land([Completed(one.template, one.tokens, one.source) for one in embedded if one.template not in refused])
-        self._fail_point("landed")
+        self._surroundings.fail_point("landed")
         return freed
 
     def _upsert(self, rows: Sequence[TemplateRow], _again: bool) -> None:  # noqa: FBT001 - as `PatientWrites` calls it

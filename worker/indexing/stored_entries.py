@@ -68,7 +68,7 @@ class StoredEntries:
         return len(self._keys)
 
     def holds(self, lines: Lines) -> NDArray[np.bool_]:
-        """Return which lines are of a record of which these entries are stored exactly so, or without texts, and no others: bool[n].
+        """Return which lines are of a record that is stored as exactly these entries, with or without texts, and no others: bool[n].
 
         The lines of a record are neighbours, in the order of their entries and chunks.
         """

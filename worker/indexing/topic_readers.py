@@ -5,7 +5,7 @@ lines that records must have. Topics with the same table and the same rules shar
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +17,7 @@ from consumers.decode.decoder import Decoder
 from consumers.decode.entries import Entries
 from consumers.decode.registry_schemas import Schemas
 from consumers.text.chunk import Chunker
+from consumers.text.redact import Redactor
 from consumers.text.regex import find_matching
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
@@ -26,7 +27,7 @@ from worker.indexing.pieces import new_chunker, new_decoder
 from worker.indexing.sampling import Sampler
 from worker.settings.rule_tables import DropTable, RuleTable, SampleTable
 from worker.settings.settings import Settings
-from worker.settings.tables import MaskTable
+from worker.settings.tables import MaskTable, new_redactor
 from worker.settings.topic_tables import TopicTable
 
 
@@ -53,6 +54,7 @@ class TopicReader:
     """
 
     decoder: Decoder
+    redactor: Redactor
     chunker: Chunker
     drop: EntryRules | None = None
     """None: nothing is dropped."""
@@ -73,12 +75,22 @@ class TopicReaders:
     Thread: one.
     """
 
-    def __init__(
-        self, new_reader: Callable[[TopicTable, Sequence[DropTable], Sequence[SampleTable]], TopicReader], settings: Settings
-    ) -> None:
-        """`new_reader` is called once for each table with the rules of its topics."""
-        self._new_reader = new_reader
+    def __init__(self, settings: Settings, model: PreparedModel, tokenizer: Tokenizer, schemas: Schemas | None = None) -> None:
+        """The readers may be used only on the thread of `tokenizer`.
+
+        `schemas`: those of the Schema Registry, put in before a record of theirs is decoded; None: there is no registry.
+        """
+        self.redactor = new_redactor(settings.redact)
+        """Of all readers; it counts what it replaced."""
+        self.decode_tally = DecodeTally()
+        """The formats that were found."""
+        self.rule_tally = RuleTally()
+        """What rules dropped and sampled."""
         self._settings = settings
+        self._model = model
+        self._tokenizer = tokenizer
+        self._schemas = schemas
+        self._chunkers: dict[MaskTable, Chunker] = {}
         self._by_topic: dict[str, TopicReader] = {}
         self._by_rules: dict[tuple[object, ...], TopicReader] = {}
 
@@ -98,37 +110,20 @@ class TopicReaders:
             self._by_topic[topic] = reader
         return reader
 
-
-def new_topic_readers(
-    settings: Settings,
-    model: PreparedModel,
-    tokenizer: Tokenizer,
-    *,
-    decode_tally: DecodeTally | None = None,
-    rule_tally: RuleTally | None = None,
-    schemas: Schemas | None = None,
-) -> TopicReaders:
-    """Return the readers as configured; they may be used only on the thread of `tokenizer`.
-
-    `schemas`: those of the Schema Registry, put in before a record of theirs is decoded; None: there is no registry.
-    """
-    decode_tally = DecodeTally() if decode_tally is None else decode_tally
-    rule_tally = RuleTally() if rule_tally is None else rule_tally
-    chunkers: dict[MaskTable, Chunker] = {}
-
-    def new_reader(table: TopicTable, drop: Sequence[DropTable], sample: Sequence[SampleTable]) -> TopicReader:
+    def _new_reader(self, table: TopicTable, drop: Sequence[DropTable], sample: Sequence[SampleTable]) -> TopicReader:
+        """Return a reader for a table, with the rules of its topics."""
+        settings = self._settings
         mask = settings.mask if table.mask is None else table.mask
-        if mask not in chunkers:
-            chunkers[mask] = new_chunker(mask, settings.decode, model, tokenizer)
+        if mask not in self._chunkers:
+            self._chunkers[mask] = new_chunker(mask, settings.decode, self._model, self._tokenizer)
         return TopicReader(
-            decoder=new_decoder(table, settings.decode, decode_tally, schemas),
-            chunker=chunkers[mask],
+            decoder=new_decoder(table, settings.decode, self.decode_tally, self._schemas),
+            redactor=self.redactor,
+            chunker=self._chunkers[mask],
             drop=EntryRules(drop) if drop else None,
-            sampler=Sampler(sample, rule_tally.sampled) if sample else None,
+            sampler=Sampler(sample, self.rule_tally.sampled) if sample else None,
             joiner=EventJoiner(table.multiline),
         )
-
-    return TopicReaders(new_reader, settings)
 
 
 def _is_about(rule: RuleTable, topic: str) -> bool:

@@ -21,6 +21,7 @@ from worker.indexing.flights import Flights
 from worker.indexing.merging import TailBlock, merge_lines, merge_rules
 from worker.indexing.runs import Run, Runs
 from worker.runtime.retry import REMIND_S
+from worker.runtime.surroundings import Surroundings
 
 EVERY_S = 1.0
 BUSY_S = 5.0
@@ -49,7 +50,7 @@ class _Merge(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class _Chore:
-    """Something that upkeep does, with its own next time. That it fails is said once, and again only after it has worked in between.
+    """Something that upkeep does, with its own next time. A failure is logged once, and again only after it has worked in between.
 
     Thread: one at a time; the upkeep's lock is held.
     """
@@ -62,19 +63,19 @@ class _Chore:
     """What comes of that."""
     every_s: float = 0.0
     due_s: float = 0.0
-    _is_said: bool = False
-    _said_s: float = -math.inf
+    _is_logged: bool = False
+    _logged_s: float = -math.inf
 
     def note_done(self, now_s: float, *, works: bool) -> None:
         """Note that the sink refused nothing."""
         self.due_s = now_s + self.every_s
-        self._is_said = self._is_said and not works
+        self._is_logged = self._is_logged and not works
 
     def note_failed(self, reason: str, now_s: float, say: Callable[[str], None]) -> None:
         """Note a refusal. If it works and fails in turns (a rate limit), one line a minute says so."""
         self.due_s = now_s + BUSY_S
-        if not self._is_said and now_s - self._said_s >= REMIND_S:
-            self._is_said, self._said_s = True, now_s
+        if not self._is_logged and now_s - self._logged_s >= REMIND_S:
+            self._is_logged, self._logged_s = True, now_s
             say(f"{self.failure} ({reason}); {self.follows}; trying again")
 
 
@@ -92,20 +93,17 @@ class Upkeep:
         runs: Runs,
         writes: PatientWrites,
         masks_of: Callable[[str], str],
-        date_ms: Callable[[], float],
-        say: Callable[[str], None],
-        fail_point: Callable[[str], None],
+        surroundings: Surroundings,
     ) -> None:
-        """`masks_of`: version of the masks that the templates of a topic's lines are made with; `date_ms`: the sink's."""
-        self.compactor = Compactor(sink, clock=writes.clock, date_ms=date_ms, bounds=runs.bounds, fail_point=fail_point)
+        """`masks_of`: version of the masks that the templates of a topic's lines are made with."""
+        self.compactor = Compactor(sink, surroundings, runs.bounds)
         self._sink = sink
         self._flights = flights
         self._runs = runs
         self._writes = writes
         self._masks_of = masks_of
         self._tally = writes.tally
-        self._date_ms = date_ms
-        self._say = say
+        self._surroundings = surroundings
         self._merges: deque[_Merge] = deque()
         """Built, and not acknowledged yet."""
         self._passed_over: set[Run] = set()
@@ -117,7 +115,7 @@ class Upkeep:
         self._dropped = 0
         """Blocks, since it was last said."""
         self._dropped_said_s = -math.inf
-        self._chores = self._all_chores(writes.clock() + _MINUTE_S)
+        self._chores = self._all_chores(surroundings.clock() + _MINUTE_S)
         self._lock = threading.Lock()
 
     def _all_chores(self, minute_s: float) -> list[_Chore]:
@@ -151,7 +149,7 @@ class Upkeep:
 
     def turn(self) -> None:
         """Bound the memory, and do what is due, if no other thread does. Raises SinkBroken."""
-        now_s = self._writes.clock()
+        now_s = self._surroundings.clock()
         if now_s >= self._bound_s:  # whatever follows, and while another thread waits for the sink
             self._bound_s = now_s + EVERY_S
             self._bound_tails()
@@ -164,21 +162,21 @@ class Upkeep:
                 if now_s < chore.due_s or not self._do(chore):
                     break
         finally:
-            self._tally.add_upkeep(seconds=self._writes.clock() - now_s)
+            self._tally.add_upkeep(seconds=self._surroundings.clock() - now_s)
             self._lock.release()
 
     def _do(self, chore: _Chore) -> bool:
         """Do a chore; False if the sink is busy or refuses it. It rests from the refusal on: a time-out may take longer than the rest."""
         if self._writes.retry.is_busy:
             return False
-        now_s = self._writes.clock()
+        now_s = self._surroundings.clock()
         try:
             works = chore.do(now_s)
         except SinkBusy as error:
-            failed_s = self._writes.clock()
+            failed_s = self._surroundings.clock()
             self._tally.failed("busy")
             self._next_s = failed_s + EVERY_S
-            chore.note_failed(str(error), failed_s, self._say)
+            chore.note_failed(str(error), failed_s, self._surroundings.say)
             return False
         chore.note_done(now_s, works=works)
         return True
@@ -186,7 +184,7 @@ class Upkeep:
     def _merge(self, now_s: float) -> bool:
         self._merges = deque(merge for merge in self._merges if merge.run.assignment.alive)
         runs = [run for run in self._runs.all() if run.assignment.alive]
-        rules = merge_rules(self._date_ms(), self._sink.retention_s, self._runs.bounds)
+        rules = merge_rules(self._sink.date_ms(), self._sink.retention_s, self._runs.bounds)
         merging = {merge.run for merge in self._merges}
         for run in runs:
             if len(self._merges) >= _MERGES_AT_ONCE:
@@ -221,7 +219,7 @@ class Upkeep:
 
     def _write(self, merges: Sequence[_Merge]) -> None:
         """Write merged blocks, the first in line. Raises SinkBusy; then they go to the end of the line, as they are."""
-        started_s = self._writes.clock()
+        started_s = self._surroundings.clock()
         try:
             self.compactor.write_merged([merge.block for merge in merges])
         except SinkRejected:
@@ -236,7 +234,7 @@ class Upkeep:
         except SinkBusy:
             self._merges.rotate(-len(merges))
             raise
-        now_s = self._writes.clock()
+        now_s = self._surroundings.clock()
         self._tally.wrote("merged", now_s - started_s)
         for merge in merges:
             self._merges.remove(merge)
@@ -251,7 +249,7 @@ class Upkeep:
             self.compactor.deletions.give_up(most=DELETIONS_KEPT)
             raise
         if deleted:
-            self._tally.wrote("deleted", self._writes.clock() - now_s)
+            self._tally.wrote("deleted", self._surroundings.clock() - now_s)
             self._tally.add_upkeep(deleted=deleted)
         return deleted > 0
 
@@ -294,7 +292,7 @@ class Upkeep:
     def _drop_expired(self, now_s: float) -> bool:
         self._dropped += self._sink.drop_expired()
         if self._dropped and now_s >= self._dropped_said_s + _HOUR_S:
-            self._say(f"dropped blocks that are older than index.retention_days: {self._dropped:,}")
+            self._surroundings.say(f"dropped blocks that are older than index.retention_days: {self._dropped:,}")
             self._dropped, self._dropped_said_s = 0, now_s
         return True
 
@@ -306,5 +304,7 @@ class Upkeep:
         gone = known - self._sink.templates.stored(known)
         if gone:
             self._flights.forget_all()
-            self._say(f"template {min(gone)} is gone from the index, so all templates are written again when their next line comes")
+            self._surroundings.say(
+                f"template {min(gone)} is gone from the index, so all templates are written again when their next line comes"
+            )
         return True

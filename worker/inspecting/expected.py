@@ -31,10 +31,9 @@ from worker.indexing.pieces import entries_of_records, lines_of_pieces, split_en
 from worker.indexing.record_columns import RecordColumns
 from worker.indexing.record_pieces import MOST_PIECES
 from worker.indexing.schema_fetch import SchemaFetch
-from worker.indexing.topic_readers import TopicReader, new_topic_readers
+from worker.indexing.topic_readers import TopicReader, TopicReaders
 from worker.inspecting.entry_writer import wall_ms
 from worker.settings.settings import Settings
-from worker.settings.tables import new_redactor
 
 MOST_EVENT_RECORDS = 10_000
 """Of `topic.multiline`."""
@@ -172,9 +171,10 @@ def open_expected_lines(settings: Settings) -> ExpectedLines:
     schemas = None if fetch is None else fetch.schemas
     model = model_of(settings)
     tokenizer = Tokenizer(model)
+    readers = TopicReaders(settings, model, tokenizer, schemas)
     return ExpectedLines(
-        reader_of=new_topic_readers(settings, model, tokenizer, schemas=schemas).of_topic,
-        redactor=new_redactor(settings.redact),
+        reader_of=readers.of_topic,
+        redactor=readers.redactor,
         tokenizer=tokenizer,
         wall_ms=wall_ms,
         schemas=fetch,

@@ -8,7 +8,7 @@ or can no longer be in time.
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -32,6 +32,7 @@ from worker.querying.template_index import TemplateIndex
 from worker.runtime.histogram import Histogram
 from worker.runtime.lane import Lane
 from worker.runtime.stage import Abandoned
+from worker.runtime.surroundings import Surroundings
 from worker.settings.template_tables import TemplateTable
 
 _AT_ONCE = 64
@@ -90,22 +91,16 @@ class Answer:
         *,
         sink: Sink,
         reader: BlockReader,
-        clock: Callable[[], float],
-        pause: Callable[[float], bool],
-        wall_ms: Callable[[], float],
+        surroundings: Surroundings,
         named: Sequence[TemplateTable] = (),
     ) -> None:
-        """`reader` reads `sink`; `pause` waits for some seconds and returns True when the service stops hard.
-
-        `named`: what users call templates.
-        """
+        """`reader` reads `sink`; `named`: what users call templates."""
         self.tally = AnswerTally()
         self._sink = sink
-        self._index = Index(sink, reader, TemplateIndex(sink.templates, clock, TemplateGroups(named)))
-        sources = Sources(self._index, clock, wall_ms)
+        self._index = Index(sink, reader, TemplateIndex(sink.templates, surroundings.clock, TemplateGroups(named)))
+        sources = Sources(self._index, surroundings)
         self._answers = {name: form.open(sources) for name, form in FORMS.items()}
-        self._clock = clock
-        self._pause = pause
+        self._surroundings = surroundings
         self._heavy: list[_OpenQuery] = []
         self._retries: deque[_OpenQuery] = deque()
         """Queries that found the index busy."""
@@ -146,7 +141,7 @@ class Answer:
                 searches.append(_OpenQuery(answerable))
         is_idle = not searches and not self._heavy
         retries = [self._retries.popleft() for _ in range(len(self._retries))]
-        if is_idle and retries and self._pause(RETRY_S):
+        if is_idle and retries and self._surroundings.pause(RETRY_S):
             raise Abandoned
         self._read_nearest(searches)
         for query in searches:
@@ -163,7 +158,7 @@ class Answer:
 
     def _read_nearest(self, searches: Sequence[_OpenQuery]) -> None:
         """Read the nearest templates of several queries in one call; if the index is busy, each reads its own later."""
-        now_s = self._clock()
+        now_s = self._surroundings.clock()
         together = [
             (query, query.ready.vector)
             for query in searches
@@ -183,7 +178,7 @@ class Answer:
     def _answer(self, query: _OpenQuery) -> None:
         """Answer a query, give it up, or keep it for a retry."""
         ready = query.ready
-        requester, started_s = ready.requester, self._clock()
+        requester, started_s = ready.requester, self._surroundings.clock()
         give_up_s = requester.taken_s + PATIENCE_S if requester.deadline_s is None else requester.deadline_s
         if started_s >= give_up_s or requester.is_gone() or query.slow_failures > _MOST_SLOW_FAILURES:
             self._give_up(query)
@@ -192,14 +187,14 @@ class Answer:
         try:
             document = self._document(query, stop_s)
         except SinkBusy as error:
-            query.slow_failures += self._clock() - started_s > _SLOW_S
+            query.slow_failures += self._surroundings.clock() - started_s > _SLOW_S
             query.reason = f"the index does not answer: {error}"
             self._retries.append(query)
             return
         if requester.is_gone():
             self._give_up(query)
             return
-        search_s = self._clock() - requester.taken_s - ready.wait_s - ready.embed_s  # includes the wait behind other queries
+        search_s = self._surroundings.clock() - requester.taken_s - ready.wait_s - ready.embed_s  # includes the wait behind other queries
         times = {"wait": ready.wait_s, "embed": ready.embed_s, "search": max(search_s, 0.0)}
         for stage, seconds in times.items():
             self.tally.seconds[stage].add(seconds)
@@ -211,7 +206,7 @@ class Answer:
         ready = query.ready
 
         def deadline_passed() -> bool:
-            return self._clock() >= stop_s or ready.requester.is_gone()
+            return self._surroundings.clock() >= stop_s or ready.requester.is_gone()
 
         sought = PreparedQuery(ready.query, ready.vector, ready.is_exact, query.near)
         answer = self._answers[form_of(ready.query).name]
@@ -223,7 +218,7 @@ class Answer:
 
     def _give_up(self, query: _OpenQuery) -> None:
         requester = query.ready.requester
-        if is_late(requester, self._clock()):
+        if is_late(requester, self._surroundings.clock()):
             failed = late_query(requester, query.reason or "the deadline has passed")
         else:
             failed = FailedQuery(requester, "unavailable", "", query.reason or f"not answered within {PATIENCE_S:g} s")

@@ -83,7 +83,7 @@ def _open(sources: Sources) -> Answer:
     def answer(sought: PreparedQuery, deadline_passed: OutOfTime, _stop_s: float) -> HitsJson:
         place = sought.query.around
         assert place is not None  # noqa: S101 - the form of a query that has one
-        around = lines_around(sources.index.reader, place, deadline_passed, now_ms=sources.wall_ms())
+        around = lines_around(sources.index.reader, place, deadline_passed, now_ms=sources.surroundings.wall_ms())
         groups = groups_of_lines(sources.index, around.lines)
         hits = [cast("HitJson", {**shown_line(line), **shown_group(groups[line.template])}) for line in around.lines]
         return {"hits": hits, "complete": around.complete}

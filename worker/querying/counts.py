@@ -211,7 +211,7 @@ def _check(query: Query) -> None:
 
 def _open(sources: Sources) -> Answer:
     def answer(sought: PreparedQuery, deadline_passed: OutOfTime, _stop_s: float) -> CountedAnswerJson:
-        listings = find_counts(sources.index, sought, deadline_passed, now_ms=sources.wall_ms())
+        listings = find_counts(sources.index, sought, deadline_passed, now_ms=sources.surroundings.wall_ms())
         return counts_document(listings, is_several=sought.query.is_several)
 
     return answer

@@ -111,7 +111,7 @@ class _NearestFirst:
 
 
 def of_open_families(index: Index, hits: Sequence[TemplateHit], full: Collection[str]) -> Sequence[TemplateHit]:
-    """Return the templates of which more lines may be shown: those of another family than these, and those of a family not known yet."""
+    """Return the templates that may show more lines: those of another family than these, and those of a family not known yet."""
     if not full:
         return hits
     groups = _known_groups(index, hits)

@@ -102,7 +102,7 @@ class FoundFamilies(NamedTuple):
     numbers: NDArray[np.uint64]
     """uint64[n]: as `TemplateGroups.numbers` has them."""
     is_known: NDArray[np.bool_]
-    """bool[n]: false where the deadline, or a template of which there is neither a row nor a line, left one out."""
+    """bool[n]: false where the deadline, or a template without a row and without a line, left one out."""
     ids: Mapping[TemplateKey, TemplateId]
     """Of those that are not remembered: their ids by key."""
 

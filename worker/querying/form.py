@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from worker.asking.question import Query
 from worker.asking.refusals import BadQuery
 from worker.querying.ranking import Index, OutOfTime
+from worker.runtime.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from worker.querying.search import PreparedQuery
@@ -26,10 +27,7 @@ class Sources:
     """
 
     index: Index
-    clock: Callable[[], float]
-    """Seconds, as `time.monotonic`."""
-    wall_ms: Callable[[], float]
-    """Milliseconds since 1970."""
+    surroundings: Surroundings
 
 
 class Form(NamedTuple):

@@ -1,6 +1,6 @@
 """Ranking by meaning and by words together: the two rankings of templates are fused (reciprocal rank fusion).
 
-`search` calls it. Both rank dozens of templates, of which few are shown. So where a question has no filter on lines, lines are read last,
+`search` calls it. Both rank dozens of templates and show few. So where a question has no filter on lines, lines are read last,
 and only of the templates that are shown.
 """
 
@@ -97,7 +97,7 @@ def _with_lines(ranking: Ranking, read: Mapping[TemplateId, list[Line]]) -> Rank
 
 
 def _shown(templates: Sequence[RankedTemplate], bounds: SearchBounds) -> Sequence[RankedTemplate]:
-    """Return the templates of which a line is shown, if each has one."""
+    """Return the templates that show a line, if each has one."""
     if bounds.per_family is not None:
         templates = [one for members in by_family(templates).values() for one in members[: bounds.per_family]]
     return templates[: bounds.k]

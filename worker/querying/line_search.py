@@ -18,7 +18,7 @@ def _check(query: Query) -> None:
 
 def _open(sources: Sources) -> Answer:
     index = sources.index
-    families = HitFamilies(index, sources.clock)
+    families = HitFamilies(index, sources.surroundings.clock)
 
     def answer(sought: PreparedQuery, deadline_passed: OutOfTime, stop_s: float) -> HitsJson:
         scope = scope_of(index, sought.query.filters, deadline_passed)

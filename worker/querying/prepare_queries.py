@@ -4,40 +4,22 @@ It has a thread of its own, so that log lines never delay a query. A query reads
 starts no flight, joins none, and never becomes a template.
 """
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
-from typing import Protocol
 
-from consumers.record import Header, Record
-from producers.replies import Reply
 from worker.asking.question import Query
-from worker.asking.refusals import BadQuery, QueryReply
-from worker.asking.requests import CORRELATION_HEADER, REPLY_TOPIC_HEADER, QueryRequest, Requester, header_of, is_late, monotonic_deadline_s
+from worker.asking.refusals import BadQuery
+from worker.asking.requests import QueryRequest, Requester, is_late, monotonic_deadline_s
 from worker.embedding.cache.vector_cache import VectorCache
 from worker.embedding.embedder import Embedded, EmbeddingLate, EncodedText, Submit
 from worker.embedding.model.vectors import EmbeddingFailed
 from worker.querying.forms import parse_query
+from worker.querying.kafka_queries import KafkaQueries
 from worker.querying.query_text import QueryEncoder
 from worker.querying.query_words import words_of
 from worker.querying.ready_query import Answerable, FailedQuery, KafkaRequest, ReadyQuery, late_query
 from worker.runtime.lane import Outlet
-
-
-class SendToTopic(Protocol):
-    """Sends a reply to a topic; never blocks."""
-
-    def __call__(self, reply: Reply, *, deadline_s: float | None, settled: Callable[[bool], None]) -> None:
-        """`settled` is called once: True when the reply is delivered, False when it is given up."""
-
-
-@dataclass(slots=True)
-class QueryTally:
-    """Counters of requests. Thread: written by the query prepare thread, read by any."""
-
-    received: int = 0
-    unanswerable: int = 0
-    """Without a reply topic, or with one that is not allowed."""
+from worker.runtime.surroundings import Surroundings
 
 
 class PrepareQueries:
@@ -46,70 +28,32 @@ class PrepareQueries:
     Thread: one, the query prepare thread; the engine's outcomes come on the embed thread.
     """
 
-    def __init__(  # noqa: PLR0913 - what it is wired to, each by name
+    def __init__(
         self,
         *,
         encoder: QueryEncoder,
-        reply_topics: Collection[str],
+        kafka_queries: KafkaQueries,
         cache: VectorCache,
         submit: Submit,
         answer: Outlet[Answerable],
-        send: SendToTopic,
-        clock: Callable[[], float],
-        wall_ms: Callable[[], float],
-        say: Callable[[str], None],
-        reply_headers: Callable[[Record, str, float], Sequence[Header]] = lambda _query, _code, _taken_s: (),
+        surroundings: Surroundings,
     ) -> None:
-        """`wall_ms` gives milliseconds since 1970; `reply_headers` further headers for the reply to a record, its code and when it came."""
-        self.tally = QueryTally()
+        """`kafka_queries` accepts those that came over Kafka."""
         self._encoder = encoder
-        self._reply_topics = reply_topics
+        self._kafka_queries = kafka_queries
         self._cache = cache
         self._submit = submit
         self._answer = answer
-        self._send = send
-        self._clock = clock
-        self._wall_ms = wall_ms
-        self._say = say
-        self._reply_headers = reply_headers
+        self._surroundings = surroundings
 
     def step(self, requests: Sequence[KafkaRequest | QueryRequest]) -> None:
         """Prepare a list of requests."""
         valid: list[tuple[Requester, Query]] = []
         for one in requests:
-            request = one if isinstance(one, QueryRequest) else self._accept(one)
+            request = one if isinstance(one, QueryRequest) else self._kafka_queries.accept(one)
             if request is not None:
-                self.tally.received += 1
                 valid += self._parse(request)
         self._send_on(valid)
-
-    def _accept(self, kafka_request: KafkaRequest) -> QueryRequest | None:
-        """Tie the claim on a Kafka record to its reply; settle it and return None if it cannot or need not be answered."""
-        claim = kafka_request.claim
-        if not claim.is_alive:
-            claim.drop("revoked")
-            return None
-        record = claim.record
-        topic = (header_of(record.headers, REPLY_TOPIC_HEADER) or b"").decode("utf-8", "replace")
-        if topic not in self._reply_topics:
-            self.tally.received += 1
-            self._count_unanswerable()
-            claim.drop("unanswerable")
-            return None
-        claim.expect(1, decoded_bytes=0)
-        correlation_id = header_of(record.headers, CORRELATION_HEADER) or b""
-
-        def send_reply(reply: QueryReply, *, deadline_s: float | None) -> None:
-            headers = tuple(self._reply_headers(record, reply.code, kafka_request.polled_s))
-            self._send(Reply(topic, correlation_id, reply.value, headers), deadline_s=deadline_s, settled=lambda _delivered: claim.settle())
-
-        return QueryRequest(record.value, Requester(send_reply, kafka_request.polled_s), record.time_ms)
-
-    def _count_unanswerable(self) -> None:
-        self.tally.unanswerable += 1
-        if self.tally.unanswerable.bit_count() == 1:  # at 1, 2, 4, 8 …: senders must not be able to flood our log
-            so_far = f" ({self.tally.unanswerable:,} so far)" if self.tally.unanswerable > 1 else ""
-            self._say(f"a query names no reply topic that is on the list (query.reply_topics); it is dropped{so_far}")
 
     def _parse(self, request: QueryRequest) -> list[tuple[Requester, Query]]:
         """Return the valid query and its requester with the deadline; an empty list if it is answered with an error."""
@@ -119,9 +63,9 @@ class PrepareQueries:
         except BadQuery as error:
             self._answer.put([FailedQuery(requester, "bad_query", error.field, error.reason)])
             return []
-        until_s = monotonic_deadline_s(query, sent_ms=request.sent_ms, now_s=requester.taken_s, wall_ms=self._wall_ms())
+        until_s = monotonic_deadline_s(query, sent_ms=request.sent_ms, now_s=requester.taken_s, wall_ms=self._surroundings.wall_ms())
         requester = requester._replace(deadline_s=until_s)
-        if is_late(requester, self._clock()):
+        if is_late(requester, self._surroundings.clock()):
             self._answer.put([late_query(requester, "the deadline had passed when the query arrived")])
             return []
         return [(requester, query)]
@@ -138,7 +82,7 @@ class PrepareQueries:
         ready: list[Answerable] = []
         asked: list[tuple[Requester, Query]] = []
         encoded: list[EncodedText] = []
-        now_s = self._clock()
+        now_s = self._surroundings.clock()
         for (requester, query), text in zip(valid, texts, strict=True):
             is_exact = words_of(query.text or "").is_exact
             is_empty = text is not None and not any(character.isalpha() for character in text.masked)

@@ -73,7 +73,7 @@ class SearchBounds(NamedTuple):
         return sum(min(lines, most) for lines in self._lines_of_families(templates).values()) >= self.k
 
     def full_families(self, templates: Iterable[RankedTemplate]) -> frozenset[str]:
-        """Return the families of which these have as many lines as may be shown."""
+        """Return the families that already have as many of these lines as may be shown."""
         if self.per_family is None:
             return frozenset()
         most = self.per_family

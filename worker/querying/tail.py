@@ -134,7 +134,7 @@ def _check(query: Query) -> None:
 
 
 def _open(sources: Sources) -> Answer:
-    tail = Tail(sources.index, sources.clock)
+    tail = Tail(sources.index, sources.surroundings.clock)
 
     def answer(sought: PreparedQuery, deadline_passed: OutOfTime, _stop_s: float) -> TailedJson:
         return tail.new_lines(sought, deadline_passed)

@@ -8,7 +8,7 @@ Theory of operation
    over any stretch in which both wait, taken / weight of the two differs by at most (largest size / weight) of the one plus that of the
    other. Entries are never divided, so no order of whole ones does much better.
 3. A topic that begins to wait gets the turn of the entry taken last, or its own if that is later: it gains nothing by having been away, nor
-   by coming and going. Once nothing waits at all, all turns begin again at nought.
+   by coming and going. Once nothing waits at all, all turns begin again at 0.
 4. A topic that waits alone gets everything, and owes nothing for it later (rule 3).
 
 Turns are whole numbers, so a worker that never idles for months loses no precision.

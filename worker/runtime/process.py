@@ -1,18 +1,7 @@
-"""The process as a whole: its exit codes, the same for every command, the version of vectail that it runs, and its garbage collector."""
+"""The process as a whole: the version of vectail that it runs, and its garbage collector."""
 
 import functools
 import gc
-
-DRAINED = 0
-"""Done: the worker has drained, or the tool found nothing wrong."""
-CRASHED = 1
-"""The worker crashed or reached a limit; or a tool found a problem or got no answer."""
-USER_ERROR = 2
-"""The user must change something before a start can succeed: settings, file, port, locked folder, collection, model, topic,
-installation."""
-DRAIN_TIMEOUT = 3
-"""The drain took too long, or a partition was revoked during it; what is not committed is read again."""
-
 
 _COLLECTOR = (50_000, 20, 100)
 

@@ -1,4 +1,4 @@
-"""The watchdog: an engine that no longer answers ends the worker, so that records are not held for ever.
+"""The watchdog: an engine that no longer answers ends the worker, so that records are not held without end.
 
 The service calls it a few times a second. A native call that hangs cannot be ended from outside, and a hung GPU does not recover by
 trying again; a new process can help, so the worker exits and its supervisor restarts it. When the whole process stood still (frozen, or

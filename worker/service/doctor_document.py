@@ -33,7 +33,7 @@ def engine_now(service: RunningService) -> EngineNow:
     """Return what the doctor must know of a worker's engine, and of what comes in the partitions that the worker owns."""
     pipeline = service.pipeline
     tally, engine = pipeline.embedder.tally, pipeline.guarded_engine
-    savings = merge_savings(pipeline.flights.savings().values())
+    savings = merge_savings(pipeline.indexing.flights.savings().values())
     tokens = savings.tokens_embedded + savings.tokens_saved
     growths = [one.lag.growth for one in service.status.lag.by_partition.values() if one.lag.growth is not None]
     return EngineNow(

@@ -1,11 +1,10 @@
 """Current value of every metric, read from a running service. Nothing is counted here.
 
 `worker.watching.exposition` asks for them when somebody scrapes. Where a label's values are known beforehand, each of them has a
-figure from the start, so that a rate over it is nought and not absent.
+figure from the start, so that a rate over it is 0 and not absent.
 """
 
 import math
-import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol, get_args
@@ -17,12 +16,15 @@ from consumers.poller import Poller
 from worker.connections import Connections
 from worker.embedding.cache.cache_tally import CacheTally
 from worker.embedding.cache.redis_cache import RedisCache
-from worker.embedding.cache.vector_levels import SOURCES
+from worker.embedding.cache.vector_levels import SOURCES, Levels
 from worker.indexing.dead_letter_reasons import REJECTION_KINDS
+from worker.indexing.savings import Savings
 from worker.querying.answer import STAGES
 from worker.runtime.logs import dropped_lines
 from worker.runtime.process import vectail_version
+from worker.service.indexing_pipeline import IndexingPipeline
 from worker.service.pipeline import Pipeline
+from worker.service.querying_pipeline import QueryingPipeline
 from worker.service.status import Status
 from worker.settings.masks_version import masks_version
 from worker.settings.settings import Settings
@@ -46,7 +48,6 @@ class RunningService(Protocol):
     log_source: KafkaSource
     query_source: KafkaSource
     status: Status
-    abandon: threading.Event
 
 
 def samples(service: RunningService, now_s: float) -> Iterator[Sample]:
@@ -55,18 +56,19 @@ def samples(service: RunningService, now_s: float) -> Iterator[Sample]:
     yield from _lag(service, now_s)
     yield from _records(service, now_s)
     yield from _decoding(service)
-    yield from _savings(service)
-    yield from _cache(service)
-    yield from _engine(service)
-    yield from _stages(service)
-    yield from _sink(service)
-    yield from _queries(service)
-    yield from _health(service)
-    yield from _conditions(service)
+    yield from _savings(service.pipeline.indexing.flights.savings(), _log_topics(service))
+    yield from _cache(service.pipeline.levels, service.redis)
+    yield from _engine(service.pipeline)
+    yield from _stages(service.pipeline)
+    yield from _sink(service.pipeline.indexing)
+    yield from _queries(service.pipeline.querying)
+    yield Sample(m.REPLIES_LOST_TOTAL, service.connections.replies.undelivered)
+    yield from _health(service.status)
+    yield from _conditions(service.status)
 
 
-def _conditions(service: RunningService) -> Iterator[Sample]:
-    held = service.status.conditions.held()
+def _conditions(status: Status) -> Iterator[Sample]:
+    held = status.conditions.held()
     for condition in dict.fromkeys((one.name, one.severity) for one in CONDITIONS if one.judge is not None):
         about = [what for one, what in held if (one.name, one.severity) == condition]
         yield from (Sample(m.CONDITION, 1, (*condition, what)) for what in about)
@@ -78,7 +80,7 @@ def _build(service: RunningService) -> Iterator[Sample]:
     model = service.connections.model
     masks = masks_version(service.settings.mask)
     yield Sample(m.BUILD_INFO, 1, (vectail_version(), model.engine.name, model.prepared.name, model.space.id, masks))
-    yield Sample(m.SEARCHABLE_SECONDS, service.pipeline.store.tally.searchable.seen())
+    yield Sample(m.SEARCHABLE_SECONDS, service.pipeline.indexing.store.tally.searchable.seen())
     canary = service.status.canary.tally
     yield Sample(m.CANARY_SECONDS, canary.seconds.seen())
     for result in ("found", "lost"):
@@ -106,17 +108,17 @@ def _lag(service: RunningService, now_s: float) -> Iterator[Sample]:
 
 def _log_topics(service: RunningService) -> tuple[str, ...]:
     """Return the topics that were or will be read: those with a name, those that fit a pattern, and what has gone away since."""
-    known = (*service.settings.subscription.names, *service.log_source.topics, *sorted(service.pipeline.log_ledger.outcomes()))
+    known = (*service.settings.subscription.names, *service.log_source.topics, *sorted(service.pipeline.indexing.ledger.outcomes()))
     return tuple(dict.fromkeys(known))
 
 
 def _records(service: RunningService, now_s: float) -> Iterator[Sample]:
     pipeline = service.pipeline
     for topic in _log_topics(service):
-        yield from _outcomes(topic, pipeline.log_ledger.outcomes().get(topic, Counter()), OUTCOMES)
-    for topic, tally in pipeline.query_ledger.outcomes().items():
+        yield from _outcomes(topic, pipeline.indexing.ledger.outcomes().get(topic, Counter()), OUTCOMES)
+    for topic, tally in pipeline.querying.ledger.outcomes().items():
         yield from _outcomes(topic, tally, ("indexed", "unanswerable", "revoked", "abandoned"))
-    groups = (("logs", service.logs, pipeline.log_ledger), ("queries", service.queries, pipeline.query_ledger))
+    groups = (("logs", service.logs, pipeline.indexing.ledger), ("queries", service.queries, pipeline.querying.ledger))
     for group, poller, ledger in groups:
         yield from _group(group, poller, ledger, now_s)
     yield Sample(m.PAUSED_PARTITIONS, service.log_source.paused_partitions, ("logs",))
@@ -151,30 +153,29 @@ def _group(group: str, poller: Poller, ledger: Ledger, now_s: float) -> Iterator
 
 
 def _decoding(service: RunningService) -> Iterator[Sample]:
-    pipeline = service.pipeline
-    tally = pipeline.decode_tally
+    pipeline, readers = service.pipeline, service.pipeline.indexing.readers
+    tally = readers.decode_tally
     for form, records in sorted(tally.records.copy().items()):
         yield Sample(m.DECODE_TOTAL, records, (form,))
     yield Sample(m.INVALID_UTF8_TOTAL, tally.replaced_records)
     for codec in get_args(Codec):
         yield Sample(m.DECOMPRESSED_TOTAL, tally.decompressed[codec], (codec,))
     yield Sample(m.WITHOUT_HEADERS_TOTAL, service.log_source.records_without_headers + service.query_source.records_without_headers)
-    for rule, count in sorted(pipeline.redactor.counts.items()):
+    for rule, count in sorted(readers.redactor.counts.items()):
         yield Sample(m.REDACTIONS_TOTAL, count, (rule,))
     for drop in service.settings.drop:
-        yield Sample(m.DROPPED_TOTAL, pipeline.rule_tally.dropped[drop.name], (drop.name,))
+        yield Sample(m.DROPPED_TOTAL, readers.rule_tally.dropped[drop.name], (drop.name,))
     for sample in service.settings.sample:
-        yield Sample(m.SAMPLED_TOTAL, pipeline.rule_tally.sampled[sample.name], (sample.name,))
-    yield Sample(m.CLOSED_EARLY_TOTAL, pipeline.rule_tally.closed_early)
+        yield Sample(m.SAMPLED_TOTAL, readers.rule_tally.sampled[sample.name], (sample.name,))
+    yield Sample(m.CLOSED_EARLY_TOTAL, readers.rule_tally.closed_early)
     for stage, kinds in REJECTION_KINDS.items():
         for kind in kinds:
-            yield Sample(m.DLQ_TOTAL, pipeline.dead_letters_delivered[stage, kind], (stage, kind))
+            yield Sample(m.DLQ_TOTAL, pipeline.dead_letters.delivered[stage, kind], (stage, kind))
     yield Sample(m.DLQ_OPEN, service.connections.dead_letters.open_letters)
 
 
-def _savings(service: RunningService) -> Iterator[Sample]:
-    savings = service.pipeline.flights.savings()
-    for topic in _log_topics(service):
+def _savings(savings: Mapping[str, Savings], topics: Iterable[str]) -> Iterator[Sample]:
+    for topic in topics:
         one = savings.get(topic)
         ways = {"known": 0, "collapsed": 0, "rejected": 0} | dict.fromkeys(SOURCES, 0)
         if one is not None:
@@ -186,18 +187,16 @@ def _savings(service: RunningService) -> Iterator[Sample]:
         yield Sample(m.TEMPLATES, 0 if one is None else int(one.distinct), (topic,))
 
 
-def _cache(service: RunningService) -> Iterator[Sample]:
-    levels = service.pipeline.levels
+def _cache(levels: Levels, cache: RedisCache | None) -> Iterator[Sample]:
     for level, tally in levels.tallies.items():
         yield Sample(m.CACHE_TOTAL, tally.hits, (level, "hit"))
         yield Sample(m.CACHE_TOTAL, tally.misses, (level, "miss"))
-    redis = CacheTally() if service.redis is None else service.redis.tally
+    redis = CacheTally() if cache is None else cache.tally
     yield Sample(m.CACHE_TOTAL, redis.late + redis.skipped, ("redis", "error"))
     yield Sample(m.CACHE_TOTAL, redis.corrupt, ("redis", "corrupt"))
 
 
-def _engine(service: RunningService) -> Iterator[Sample]:
-    pipeline = service.pipeline
+def _engine(pipeline: Pipeline) -> Iterator[Sample]:
     tally, engine = pipeline.embedder.tally, pipeline.guarded_engine
     yield Sample(m.BATCH_SIZE, tally.sizes.seen())
     yield Sample(m.BATCH_TOKENS, tally.batch_tokens.seen())
@@ -210,9 +209,14 @@ def _engine(service: RunningService) -> Iterator[Sample]:
     yield Sample(m.BATCH_LIMIT_TOKENS, min(batcher.capped_tokens, engine.limit_tokens) if batcher.queries_arrive else engine.limit_tokens)
 
 
-def _stages(service: RunningService) -> Iterator[Sample]:
-    pipeline = service.pipeline
-    for lane in (pipeline.prepare_lane, pipeline.query_lane, pipeline.embedder, pipeline.store_lane, pipeline.answer_lane):
+def _stages(pipeline: Pipeline) -> Iterator[Sample]:
+    for lane in (
+        pipeline.indexing.prepare_lane,
+        pipeline.querying.prepare_lane,
+        pipeline.embedder,
+        pipeline.indexing.store_lane,
+        pipeline.querying.answer_lane,
+    ):
         yield Sample(m.LANE_ENTRIES, len(lane), (lane.name,))
         yield Sample(m.STAGE_WAIT_SECONDS, lane.waits.seen(), (lane.name,))
     for stage, meter in pipeline.busy.items():
@@ -220,8 +224,8 @@ def _stages(service: RunningService) -> Iterator[Sample]:
     yield Sample(m.STAGE_BUSY_TOTAL, pipeline.embedder.tally.seconds, ("engine",))
 
 
-def _sink(service: RunningService) -> Iterator[Sample]:
-    store, resume = service.pipeline.store, service.pipeline.resume.tally
+def _sink(indexing: IndexingPipeline) -> Iterator[Sample]:
+    store, resume = indexing.store, indexing.resume.tally
     tally = store.tally
     yield Sample(m.SINK_LINES_TOTAL, tally.lines)
     rows = {"templates": tally.templates, "blocks": tally.blocks, "merged": tally.merged, "deleted": tally.deleted}
@@ -238,19 +242,18 @@ def _sink(service: RunningService) -> Iterator[Sample]:
     yield Sample(m.RESUME_SECONDS_TOTAL, resume.seconds)
 
 
-def _queries(service: RunningService) -> Iterator[Sample]:
-    tally = service.pipeline.answer.tally
+def _queries(querying: QueryingPipeline) -> Iterator[Sample]:
+    tally = querying.answer.tally
     for stage in (*STAGES, "total"):
         yield Sample(m.QUERY_SECONDS, tally.seconds[stage].seen(), (stage,))
     for outcome in _QUERY_OUTCOMES:
         yield Sample(m.QUERIES_TOTAL, tally.outcomes[outcome], (outcome,))
-    yield Sample(m.QUERIES_TOTAL, service.pipeline.query_tally.unanswerable, ("unanswerable",))
+    yield Sample(m.QUERIES_TOTAL, querying.kafka_queries.unanswerable, ("unanswerable",))
     yield Sample(m.QUERY_EXPIRED_TOTAL, tally.outcomes["expired"])
-    yield Sample(m.REPLIES_LOST_TOTAL, service.connections.replies.undelivered)
 
 
-def _health(service: RunningService) -> Iterator[Sample]:
-    for probe in service.status.probes:
+def _health(status: Status) -> Iterator[Sample]:
+    for probe in status.probes:
         yield Sample(m.DEPENDENCY_UP, float(not probe.error_line()), (probe.name,))
     yield Sample(m.LOG_LINES_DROPPED_TOTAL, dropped_lines())
-    yield Sample(m.READY, float(service.status.health.ready().is_good))
+    yield Sample(m.READY, float(status.health.ready().is_good))

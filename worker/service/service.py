@@ -30,16 +30,17 @@ from worker.inspecting.letters_document import DeadLetterDocument
 from worker.inspecting.page_replay import DeadLetterReplay
 from worker.runtime.limits import LimitReached
 from worker.runtime.logs import inform
-from worker.runtime.process import CRASHED, DRAIN_TIMEOUT, DRAINED, collect_garbage_rarely
+from worker.runtime.process import collect_garbage_rarely
 from worker.runtime.sink_opener import SinkOpener
 from worker.runtime.stage import Abandoned, Stage
+from worker.runtime.surroundings import Surroundings
 from worker.runtime.watchdog import EngineHangs, Watchdog
 from worker.service.doctor_document import doctor_document
 from worker.service.pages import pages_of
 from worker.service.pipeline import Pipeline, StageGroup
 from worker.service.samples import samples
 from worker.service.savings_report import SavingsReport
-from worker.service.shutdown import close, drain
+from worker.service.shutdown import Ending, close, drain
 from worker.service.status import Status
 from worker.service.status_document import status_document, worker_name
 from worker.serving.worker_view import WorkerView
@@ -59,7 +60,7 @@ _NOTHING_TO_DRAIN_S = 5.0
 
 
 class Service:
-    """Runs once; `run` returns the exit code.
+    """Runs once; `run` returns how it ended, and `crash` why.
 
     Thread: main; `stop` and everything that is only read from any.
     """
@@ -87,55 +88,51 @@ class Service:
         self._stop = stop or threading.Event()
         self._crash: tuple[str, Exception] | None = None
         self._ends_s: float | None = None
-        at = fail_point_of_tests()
+        surroundings = Surroundings(say=say, pause=self.abandon.wait, is_abandoned=self.abandon.is_set, fail_point=fail_point_of_tests())
         self.redis = None if connections.connect_redis is None else connections.connect_redis(self.on_crash)
-        self.pipeline = Pipeline(settings, connections, self.redis, say=say, abandon=self.abandon, at=at)
+        self.pipeline = Pipeline(settings, connections, self.redis, surroundings)
         self.groups: Sequence[StageGroup] = self.pipeline.stages(self.on_crash)
         self._side_stages = self.pipeline.side_stages(self.on_crash)
-        kafka, logs, queries = settings.kafka, self.pipeline.log_ledger, self.pipeline.query_ledger
+        kafka, logs, queries = settings.kafka, self.pipeline.indexing.ledger, self.pipeline.querying.ledger
         paced = PollerSettings(max_poll_interval_s=kafka.max_poll_interval_s, commit_interval_s=kafka.commit_interval_s)
         new_poller = partial(Poller, say=say)
         self.log_source = KafkaSource(kafka, settings.subscription, say=say)
         self.query_source = KafkaSource(query_source(kafka), Subscription(names=(kafka.query_topic,)), say=say)
-        self.logs = new_poller(source=self.log_source, settings=paced, ledger=logs, deliver=self.pipeline.prepare_lane.put, fail_point=at)
+        self.logs = new_poller(
+            source=self.log_source,
+            settings=paced,
+            ledger=logs,
+            deliver=self.pipeline.indexing.prepare_lane.put,
+            fail_point=surroundings.fail_point,
+        )
         self.queries = new_poller(
             source=self.query_source,
             settings=replace(paced, max_fetch_records=_QUERIES_FETCHED),
             ledger=queries,
-            deliver=self.pipeline.take_queries,
+            deliver=self.pipeline.querying.take_polled,
         )
         self.pollers: Sequence[tuple[Poller, Stage]] = [
             (self.logs, Stage("poller-logs", self.logs.run, self.on_crash)),
             (self.queries, Stage("poller-queries", self.queries.run, self.on_crash)),
         ]
-        self.status = Status(
-            settings,
-            connections.sink,
-            self.redis,
-            [logs, queries],
-            self._health,
-            registry=connections.registry,
-            canary=connections.canary_producer,
-            take_request=self._take_request,
-            on_crash=self.on_crash,
-        )
+        self.status = Status(settings, connections, self.redis, [logs, queries], health=self._health, take_request=self._take_request)
         self.http = self._http_server()
         self.opener = SinkOpener(connections.sink, self._stop, say=say, on_crash=self.on_crash, adopt=adopt)
 
-    def run(self) -> int:
-        """Open the sink, start everything, wait for `stop` or a crash, end; returns the exit code. Raises SinkMismatch."""
+    def run(self) -> Ending:
+        """Open the sink, start everything, wait for `stop` or a crash, and end. Raises SinkMismatch."""
         collect_garbage_rarely()
         drained = True
         try:
             if self.http is not None:
                 self.http.start()
-            self.status.start()
+            self.status.start(self.on_crash)
             if self.opener.wait(self._until_s):
                 for stage in self._stages():
                     stage.start()
                 self.opened.set()
                 redis = dict if self.redis is None else self.redis.tally.facts
-                report = SavingsReport(self.pipeline.flights.savings, redis, now_s=time.monotonic())
+                report = SavingsReport(self.pipeline.indexing.flights.savings, redis, now_s=time.monotonic())
                 self._watch(report)
                 drained = drain(self, self._until_s())
                 report.say()
@@ -144,8 +141,8 @@ class Service:
         if isinstance(self.crash_error, SinkMismatch):
             raise self.crash_error
         if self._crash is not None:
-            return CRASHED
-        return DRAINED if drained else DRAIN_TIMEOUT
+            return Ending.CRASHED
+        return Ending.DRAINED if drained else Ending.UNDRAINED
 
     def stop(self) -> None:
         """Begin the drain."""
@@ -170,7 +167,7 @@ class Service:
         status, settings = self.status, self.settings
         status.conditions.watch(lambda: samples(self, time.monotonic()))
         replay = DeadLetterReplay(
-            settings, self.connections.sink, is_running=lambda: status.health.phase == "running", pause=self.abandon.wait
+            settings, self.connections.sink, is_running=lambda: status.health.phase() == "running", pause=self.abandon.wait
         )
         return WorkerView(
             take_request=self._take_request,
@@ -222,14 +219,13 @@ class Service:
             probes=probes,
             phase=lambda: "stopping" if self._stop.is_set() else "running" if self.opened.is_set() else "starting",
             engine_is_up=lambda: self.pipeline.guarded_engine.is_up,
-            has_joined=lambda: all(poller.has_joined(time.monotonic()) for poller in (self.logs, self.queries)),
             max_poll_interval_s=self.settings.kafka.max_poll_interval_s,
             clock=time.monotonic,
         )
 
     def _take_request(self, request: QueryRequest) -> bool:
         if is_open := self.opened.is_set() and not self._stop.is_set():
-            self.pipeline.take_request(request)
+            self.pipeline.querying.take_request(request)
         return is_open
 
     def _watch(self, report: SavingsReport) -> None:

@@ -11,6 +11,7 @@ Theory of operation
 import threading
 import time
 from collections.abc import Sequence
+from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -20,9 +21,22 @@ from worker.embedding.cache.redis_cache import RedisCache
 from worker.runtime.sink_opener import SinkOpener
 from worker.runtime.stage import Stage
 from worker.service.pipeline import Pipeline, StageGroup
+from worker.service.status import Status
 
 if TYPE_CHECKING:
     from worker.serving.server import HttpServer
+
+
+class Ending(Enum):
+    """How a service ended."""
+
+    DRAINED = auto()
+    """Every record that was read is committed."""
+    UNDRAINED = auto()
+    """The drain took too long, or a partition was revoked during it; what is not committed is read again."""
+    CRASHED = auto()
+    """It crashed or reached a limit."""
+
 
 LEAVE_S = 1.0
 """How far past its deadline a service may end."""
@@ -32,13 +46,6 @@ _LOOK_S = 0.2
 _COMMITTED_S = 0.05
 _SHARE_S = 2.0
 """For vectors that wait to be written to Redis; losing them costs only their computation."""
-
-
-class Stoppable(Protocol):
-    """A part with threads of its own that nothing waits for."""
-
-    def stop(self) -> None:
-        """End the threads; returns soon, whatever they do."""
 
 
 class Endable(Protocol):
@@ -54,10 +61,7 @@ class Endable(Protocol):
     http: "HttpServer | None"
     abandon: threading.Event
     """Set once what is in hand is given up; it will be read again."""
-
-    @property
-    def status(self) -> Stoppable:
-        """What watches the service."""
+    status: Status
 
     @property
     def has_crashed(self) -> bool:
@@ -110,7 +114,7 @@ def _end_stages(service: Endable, until_s: float) -> bool:
 
 def _commit_all(service: Endable, until_s: float) -> bool:
     """Wait for the last dead letters and replies, and until everything is committed; False if it is not, or after a crash."""
-    ledgers = (service.pipeline.log_ledger, service.pipeline.query_ledger)
+    ledgers = (service.pipeline.indexing.ledger, service.pipeline.querying.ledger)
     if not all(ledger.wait_until_settled(ledger.owned(), _left_s(until_s)) for ledger in ledgers):
         return False
     pollers = [poller for poller, _ in service.pollers]

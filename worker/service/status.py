@@ -14,13 +14,14 @@ from typing import Final
 
 from consumers.ledger import Ledger
 from consumers.registry import RegistryAway
-from producers.kafka import KafkaProducer
 from sinks.sink import Sink, SinkBroken, SinkBusy
 from worker.asking.requests import QueryRequest
+from worker.connections import Connections
 from worker.embedding.cache.redis_address import RedisFailed
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.indexing.schema_lookup import Registry
 from worker.runtime.stage import Crash, Stage
+from worker.runtime.surroundings import Surroundings, wall_ms
 from worker.settings.settings import Settings
 from worker.watching.canary import Canary
 from worker.watching.condition_watch import ConditionWatch
@@ -47,22 +48,18 @@ class Status:
     Thread: main starts and stops it; the rest from any.
     """
 
-    def __init__(  # noqa: PLR0913 - what it watches, and what it tells
+    def __init__(
         self,
         settings: Settings,
-        sink: Sink,
+        connections: Connections,
         redis: RedisCache | None,
         ledgers: Sequence[Ledger],
-        health: Callable[[Sequence[Probe]], Health],
         *,
-        registry: Registry | None = None,
-        canary: KafkaProducer | None,
+        health: Callable[[Sequence[Probe]], Health],
         take_request: Callable[[QueryRequest], bool],
-        on_crash: Crash,
     ) -> None:
-        """`health` is built from the probes; `canary` sends the canary lines, None if there are none."""
-        table = settings.status
-        self._settings = settings
+        """`health` is built from the probes; `take_request` puts a canary's query into the query lane."""
+        table, sink, registry = settings.status, connections.sink, connections.registry
         self._file = table.heartbeat_file
         self._every_s = table.refresh_s
         self._stopped = threading.Event()
@@ -90,14 +87,17 @@ class Status:
         if registry is not None:
             self.probes.append(self._probe("registry", partial(_check_registry, registry)))
         self.health = health(self.probes)
-        self.canary = Canary(canary, settings.canary_topic() or "", take_request, every_s=table.canary_interval_s)
+        self.canary = Canary(
+            connections.canary_producer, settings.canary_topic() or "", take_request, Surroundings(), every_s=table.canary_interval_s
+        )
+        self._stages: list[Stage] = []
+
+    def start(self, on_crash: Crash) -> None:
+        """Start all threads."""
         bodies = {f"probe-{probe.name}": probe.body for probe in self.probes[1:]}
         bodies |= {"probe-kafka": self._watch_kafka, "heartbeat": self._beat, "canary": self.canary.body}
         bodies |= {"conditions": self._judge, "index-counts": self.index_counts.body}
         self._stages = [Stage(name, body, on_crash) for name, body in bodies.items()]
-
-    def start(self) -> None:
-        """Start all threads."""
         for stage in self._stages:
             stage.start()
 
@@ -136,11 +136,6 @@ class Status:
                     os.utime(self._file)
             if self._stopped.wait(self._every_s):
                 return
-
-
-def wall_ms() -> float:
-    """Return milliseconds since 1970, to be shown or compared with the times of records."""
-    return time.time() * 1000
 
 
 def _check_index(sink: Sink) -> None:

@@ -23,11 +23,11 @@ from worker.asking.worker_answers import (
 from worker.runtime.histogram import HistogramSnapshot
 from worker.runtime.logs import recent_faults
 from worker.runtime.process import vectail_version
+from worker.runtime.surroundings import wall_ms
 from worker.service.samples import RunningService
-from worker.service.status import wall_ms
 from worker.settings.masks_version import masks_version
 from worker.watching.condition_watch import ConditionState, summary_of, text_for
-from worker.watching.health import HealthVerdict
+from worker.watching.health import ENGINE_DOWN, HealthVerdict
 from worker.watching.looks import bucket_counts, quantile
 
 _SHORT_S: Final = 20.0
@@ -54,11 +54,11 @@ def status_document(service: RunningService) -> Callable[[Mapping[str, str]], St
             return None if at_s is None else round(now_ms - 1000 * (now_s - at_s))
 
         sink = status.index_counts.last()
-        lines_per_s = status.conditions.rate("vectail_sink_lines_total", pipeline.store.tally.lines, now_s, window_s=_SHORT_S)
+        lines_per_s = status.conditions.rate("vectail_sink_lines_total", pipeline.indexing.store.tally.lines, now_s, window_s=_SHORT_S)
         return {
             "version": vectail_version(),
             "worker": worker_name(),
-            "phase": status.health.phase,
+            "phase": status.health.phase(),
             "now_ms": round(now_ms),
             "uptime_s": round(now_s - status.started_s, 3),
             "ready": _verdict(status.health.ready()),
@@ -72,7 +72,7 @@ def status_document(service: RunningService) -> Callable[[Mapping[str, str]], St
                 "blocks": None if sink is None else sink.blocks,
                 "templates": None if sink is None else sink.templates,
                 "lines": None,
-                "written_lines": pipeline.store.tally.lines,
+                "written_lines": pipeline.indexing.store.tally.lines,
             },
             "masks": masks_version(service.settings.mask),
             "dependencies": _dependencies(service, shown_ms),
@@ -90,7 +90,7 @@ def _verdict(verdict: HealthVerdict) -> VerdictJson:
 
 def _searchable(service: RunningService) -> SearchableJson | None:
     """Return the quantiles of the last ten minutes; of all time if no line came in them; None if none ever did."""
-    seen = service.pipeline.store.tally.searchable.seen()
+    seen = service.pipeline.indexing.store.tally.searchable.seen()
     before = dict(bucket_counts(service.status.conditions.first_buckets("vectail_searchable_seconds", window_s=_LONG_S)))
     lately = [(bound, count - before.get(float(f"{bound:g}"), 0.0)) for bound, count in seen.buckets]
     return _quantiles(lately, since_start=False) or _quantiles(seen.buckets, since_start=True)
@@ -130,7 +130,7 @@ def _engine(service: RunningService, now_s: float) -> EngineJson:
 
 
 def _savings(service: RunningService) -> list[SavedJson]:
-    outcomes = service.pipeline.log_ledger.outcomes()
+    outcomes = service.pipeline.indexing.ledger.outcomes()
     return [
         {
             "topic": topic,
@@ -140,14 +140,14 @@ def _savings(service: RunningService) -> list[SavedJson]:
             "tokens_saved": one.tokens_saved,
             "saved_share": round(one.tokens_saved / max(one.tokens_embedded + one.tokens_saved, 1), 4),
         }
-        for topic, one in sorted(service.pipeline.flights.savings().items())
+        for topic, one in sorted(service.pipeline.indexing.flights.savings().items())
     ]
 
 
 def _dependencies(service: RunningService, shown_ms: Callable[[float | None], int | None]) -> list[DependencyJson]:
     engine = service.pipeline.guarded_engine
     found = [(probe.name, probe.error_line(), probe.away_since_s()) for probe in service.status.probes]
-    found.append(("engine", "" if engine.is_up else "being made anew", None if engine.is_up else engine.busy_since_s))
+    found.append(("engine", "" if engine.is_up else ENGINE_DOWN, None if engine.is_up else engine.busy_since_s))
     return [
         {"name": name, "state": "away" if reason else "ok", "reason": reason, "since_ms": shown_ms(since_s) if reason else None}
         for name, reason, since_s in found
@@ -156,7 +156,7 @@ def _dependencies(service: RunningService, shown_ms: Callable[[float | None], in
 
 def _assignments(service: RunningService) -> list[AssignedJson]:
     kafka, pipeline = service.settings.kafka, service.pipeline
-    owned = ((kafka.group, pipeline.log_ledger.owned()), (kafka.query_group, pipeline.query_ledger.owned()))
+    owned = ((kafka.group, pipeline.indexing.ledger.owned()), (kafka.query_group, pipeline.querying.ledger.owned()))
     return [
         {"group": group, "topic": topic, "partition": partition} for group, partitions in owned for topic, partition in sorted(partitions)
     ]

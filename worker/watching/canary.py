@@ -7,7 +7,6 @@ their lines stay in the index until retention removes them.
 import json
 import random
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from producers.kafka import KafkaProducer, OutgoingRecord, ProducerBroken, Queue
 from worker.asking.refusals import QueryReply
 from worker.asking.requests import QueryRequest, Requester
 from worker.runtime.histogram import LONG_SECONDS, Histogram
+from worker.runtime.surroundings import Surroundings
 
 LOST_S: Final = 60.0
 """A line that no search has found after this long counts as lost, also when the lag alone is longer."""
@@ -49,11 +49,10 @@ class Canary:
         producer: KafkaProducer | None,
         topic: str,
         take_request: Callable[[QueryRequest], bool],
+        surroundings: Surroundings,
         *,
         every_s: float | None,
         lost_s: float = LOST_S,
-        clock: Callable[[], float] = time.monotonic,
-        wall_ms: Callable[[], float] = lambda: time.time() * 1000,
     ) -> None:
         """`take_request` puts a query into the query lane, False if it cannot now. Without a producer or a pace nothing is sent."""
         self._producer = producer
@@ -61,8 +60,8 @@ class Canary:
         self._take_request = take_request
         self._every_s = every_s
         self._lost_s = lost_s
-        self._clock = clock
-        self._wall_ms = wall_ms
+        self._clock = surroundings.clock
+        self._wall_ms = surroundings.wall_ms
         self._stopped = threading.Event()
         self._numbers = random.SystemRandom()
         self.tally = CanaryTally()

@@ -161,7 +161,7 @@ def _shown(watched: WatchedGroup, looks: Sequence[LagSnapshot], history: LagHist
 
 
 def _until_now(points: list[tuple[int, int]], now_ms: int, records: int) -> list[tuple[int, int]]:
-    """Return the points, the last of which is what the partition's other figures say."""
+    """Return the points; the last one is what the partition's other figures say."""
     return [*(point for point in points if point[0] < now_ms), (now_ms, records)][-MOST_POINTS:]
 
 

@@ -7,7 +7,7 @@ itself refuses to move a group that is active. The one importer of the client he
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self, TypeVar
 
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
 
@@ -19,6 +19,8 @@ from consumers.source import KafkaRefused
 from worker.runtime.kafka_admin import SOON_BACK, BrokerAway, GroupsQuestion, Undescribed, describe_groups, failure_of, new_admin
 from worker.settings.tables import KafkaTable
 from worker.watching.group_members import Describe
+
+T = TypeVar("T")
 
 ANSWER_S: Final = 5.0
 """How long Kafka may take for one answer."""
@@ -178,7 +180,7 @@ def _failures() -> Iterator[None]:
         raise failure_of(error) from None
 
 
-def _answer(asked: Future[Any]) -> Any:  # noqa: ANN401 - the client's answers have no types
+def _answer(asked: Future[T]) -> T:
     with _failures():
         return asked.result()
 

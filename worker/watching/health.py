@@ -5,6 +5,7 @@ workers while Milvus is down makes the outage worse. Ready is about the dependen
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, Protocol
 
 from worker.watching.probe import Probe
@@ -12,6 +13,7 @@ from worker.watching.probe import Probe
 _MOST_GAP_SHARE: Final = 1 / 3
 """Of `kafka.max_poll_interval_s`, after which Kafka takes the partitions from a consumer that does not poll."""
 _LEAST_GAP_S: Final = 10.0
+ENGINE_DOWN: Final = "a new engine is being loaded"
 DEGRADING: Final = ("redis", "registry")
 """Dependencies without which the worker goes on: slower, or but for records whose schemas it does not know yet."""
 
@@ -23,6 +25,9 @@ class PollingLoop(Protocol):
     """A poller, as far as health reads it."""
 
     last_poll_s: float
+
+    def has_joined(self, now_s: float) -> bool:
+        """Return whether its group has assigned partitions, possibly none."""
 
 
 class RunningStage(Protocol):
@@ -48,61 +53,46 @@ class HealthVerdict(NamedTuple):
         return self.status in ("alive", "ready", "degraded")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
     """Every verdict is computed when it is asked for.
 
     Thread: any.
     """
 
-    def __init__(
-        self,
-        *,
-        pollers: Mapping[str, PollingLoop],
-        stages: Sequence[RunningStage],
-        probes: Sequence[Probe],
-        phase: Callable[[], Phase],
-        engine_is_up: Callable[[], bool],
-        has_joined: Callable[[], bool],
-        max_poll_interval_s: float,
-        clock: Callable[[], float],
-    ) -> None:
-        """`has_joined`: whether both groups have assigned partitions, possibly none."""
-        self._pollers = pollers
-        self._stages = stages
-        self._probes = probes
-        self._phase = phase
-        self._engine_is_up = engine_is_up
-        self._has_joined = has_joined
-        self._most_gap_s = max(max_poll_interval_s * _MOST_GAP_SHARE, _LEAST_GAP_S)
-        self._clock = clock
-
-    @property
-    def phase(self) -> Phase:
-        """What the worker does now."""
-        return self._phase()
+    pollers: Mapping[str, PollingLoop]
+    stages: Sequence[RunningStage]
+    probes: Sequence[Probe]
+    phase: Callable[[], Phase]
+    """What the worker does now."""
+    engine_is_up: Callable[[], bool]
+    max_poll_interval_s: float
+    clock: Callable[[], float]
 
     def alive(self) -> HealthVerdict:
         """Return whether the poll loops and the stages run; always alive while the worker starts or stops."""
-        phase = self._phase()
+        phase = self.phase()
         if phase != "running":
             return HealthVerdict("alive", {"worker": phase})
-        now_s = self._clock()
+        now_s = self.clock()
+        most_gap_s = max(self.max_poll_interval_s * _MOST_GAP_SHARE, _LEAST_GAP_S)
         checks = {}
-        for name, poller in self._pollers.items():
+        for name, poller in self.pollers.items():
             gap_s = now_s - poller.last_poll_s
-            checks[f"poller-{name}"] = "ok" if gap_s <= self._most_gap_s else f"has not polled for {gap_s:.0f} s"
-        for stage in self._stages:
+            checks[f"poller-{name}"] = "ok" if gap_s <= most_gap_s else f"has not polled for {gap_s:.0f} s"
+        for stage in self.stages:
             checks.setdefault(stage.name, "ok" if stage.is_alive() else "has ended")
         return HealthVerdict("alive" if set(checks.values()) == {"ok"} else "dead", checks)
 
     def ready(self) -> HealthVerdict:
         """Return whether lines are indexed and queries answered now, and if not, what is missing."""
-        checks = {probe.name: probe.error_line() or "ok" for probe in self._probes}
-        phase = self._phase()
+        checks = {probe.name: probe.error_line() or "ok" for probe in self.probes}
+        phase = self.phase()
         if phase == "starting":
             checks["index"] = checks["index"] if checks["index"] != "ok" else "not open yet"
-        checks["engine"] = "ok" if self._engine_is_up() else "being made anew"
-        checks["assignment"] = "ok" if self._has_joined() else "waiting for the groups to assign partitions"
+        checks["engine"] = "ok" if self.engine_is_up() else ENGINE_DOWN
+        have_joined = all(poller.has_joined(self.clock()) for poller in self.pollers.values())
+        checks["assignment"] = "ok" if have_joined else "waiting for the groups to assign partitions"
         if phase == "stopping":
             checks["worker"] = phase
         bad = {name for name, result in checks.items() if result != "ok"}

@@ -26,6 +26,7 @@ from worker.connections import vector_space
 from worker.embedding.loaded import space_of
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
+from worker.service.shutdown import Ending
 from worker.settings.tables import DecodeTable, EngineTable, ModelTable
 
 LONG = " ".join(f"word{n} is not at all like it." for n in range(200))
@@ -52,9 +53,9 @@ class Indexed:
         world.send([LONG, ENTRIES, b"\xff", b"", "printer on fire"], partition=1)
         world.sink = MilvusSink(self.settings.milvus, self._space, consumer_group=world.kafka.group)
         running = world.start(self.settings)
-        ledger = running.service.pipeline.log_ledger
+        ledger = running.service.pipeline.indexing.ledger
         wait_until(lambda: sum(ledger.committed().values()) == 65, "all to be committed")
-        assert running.stop() == 0
+        assert running.stop() is Ending.DRAINED
         world.send(["not read by any worker"] * 3, partition=2)
         self.config = folder / "vectail.toml"
         kafka = world.kafka

@@ -23,6 +23,7 @@ from worker.embedding.loaded import space_of
 from worker.embedding.model.prepared import PreparedModel
 from worker.indexing.compaction import Compactor
 from worker.inspecting.busy_retry import BusyRetry
+from worker.runtime.surroundings import Surroundings
 
 Verb = Callable[..., EndedVerb]
 
@@ -64,7 +65,7 @@ def sink() -> FakeSink:
 
 def compact(sink: FakeSink, clock: Clock) -> CompactReport:
     retry = BusyRetry(limit_s=5.0, say=lambda _line: None, pause=clock.pause, clock=lambda: clock.now_s)
-    compactor = Compactor(sink, clock=lambda: clock.now_s, date_ms=lambda: 0.0)
+    compactor = Compactor(sink, Surroundings(clock=lambda: clock.now_s))
     return compact_partitions(sink, compactor, retry, lambda _report: None)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.worker.cli.conftest import RunHere
-from worker.runtime.process import DRAINED
+from worker.cli.exit_codes import DRAINED
 
 LINES = [
     f"{word} {verb} after {number} tries" for number, word in enumerate(("disk", "network", "login")) for verb in ("failed", "recovered")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.worker.cli.console import WAIT_S, RunningVerb
-from worker.runtime.process import DRAINED
+from worker.cli.exit_codes import DRAINED
 
 LOOK_AGAIN_S = 0.005
 

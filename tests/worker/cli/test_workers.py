@@ -13,9 +13,9 @@ from producers.kafka import EmbeddedBroker
 from tests.services.ports import free_port
 from tests.worker.cli.conftest import RunHere
 from tests.worker.cli.console import ROOT
+from worker.cli.exit_codes import CRASHED, DRAINED, USER_ERROR
 from worker.cli.exits import CommandFailed
 from worker.cli.workers import WorkerIndex, read_worker_index, worker_share
-from worker.runtime.process import CRASHED, DRAINED, USER_ERROR
 from worker.settings.service_tables import HttpTable
 from worker.settings.settings import Settings
 from worker.settings.tables import EngineTable

@@ -148,7 +148,7 @@ def test_vectors_of_another_shape_are_the_engines_fault_and_it_is_replaced(fault
         setattr(engine, name, value)
     batch = [text(1), text(2)]
     assert_right(bench.guarded.embed(batch), batch)
-    assert bench.said == [f"the engine gave {shape} numbers for 2 texts of 8 dimensions; making a new engine (1 of 3)"]
+    assert bench.said == [f"the engine gave {shape} numbers for 2 texts of 8 dimensions; loading another engine (1 of 3)"]
     assert engine.closed
 
 
@@ -221,7 +221,7 @@ def test_an_engine_that_dies_once_is_replaced_and_the_same_batch_gets_its_vector
     assert len(bench.made) == 1
     assert engine.closed
     assert bench.made[0].calls == [[3, 4], [3] * 5], "the golden texts, then the whole batch"
-    assert bench.said == ["the engine is told to be dead; making a new engine (1 of 3)"]
+    assert bench.said == ["the engine is told to be dead; loading another engine (1 of 3)"]
     bench.guarded.close()
     assert bench.made[0].closed
 
@@ -241,8 +241,8 @@ def test_after_three_new_engines_with_the_same_fault_it_is_over(
     bench.spare = engines(5, **fault)
     with pytest.raises(EngineFailed, match=reason):
         bench.guarded.embed([text(1), text(BAD, *range(11, 17))])
-    told = [line.rpartition("; ")[2] for line in bench.said if "new engine" in line]
-    assert told == [f"making a new engine ({n} of 3)" for n in (1, 2, 3)]
+    told = [line.rpartition("; ")[2] for line in bench.said if "another engine" in line]
+    assert told == [f"loading another engine ({n} of 3)" for n in (1, 2, 3)]
     assert all(made.closed for made in bench.made[:2])
 
 
@@ -264,7 +264,7 @@ def test_a_good_batch_in_between_begins_the_count_anew(bench: Bench, engine: Fak
         assert_right(bench.guarded.embed(batch), batch)
         assert len(bench.made) == number + 1
         bench.made[-1].dead = True
-    assert {line.rpartition("; ")[2] for line in bench.said} == {"making a new engine (1 of 3)"}
+    assert {line.rpartition("; ")[2] for line in bench.said} == {"loading another engine (1 of 3)"}
 
 
 @pytest.mark.parametrize(
@@ -305,6 +305,6 @@ def test_an_engine_that_cannot_be_made_is_tried_three_times_and_it_is_busy_only_
     with pytest.raises(EngineFailed, match="3 new engines did not help") as failed:
         bench.guarded.embed([text(1)])
     assert isinstance(failed.value.__cause__, ModelError)
-    assert bench.said[1:] == [f"no other engine can be made; making a new engine ({n} of 3)" for n in (2, 3)]
+    assert bench.said[1:] == [f"no other engine can be made; loading another engine ({n} of 3)" for n in (2, 3)]
     assert bench.guarded.busy_since_s is None
     assert bench.busy_while_made == [bench.now_s] * 3

@@ -1,6 +1,6 @@
 """A worker that has just been given partitions, before its first record is prepared."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from tests.world import DIM, line, template
 from worker.indexing.line_batch import LineBatch
 from worker.indexing.resume import Resume
 from worker.indexing.runs import Runs
+from worker.runtime.surroundings import Surroundings
 
 TOPIC = "logs"
 EPOCH = line(0).epoch
@@ -37,21 +38,27 @@ class Resuming:
         self.now_s = 100.0
         self.pauses: list[float] = []
         self.give_up_after = 1_000
+        self.on_pause: Callable[[], object] = lambda: None
         self.said: list[str] = []
         self.passed: list[str] = []
         self.ledger = Ledger(cap_records=1 << 20, cap_bytes=1 << 40, dead_letter=Letters())
         self.partitions = [Partition(TOPIC, number) for number in range(partitions)]
         self.ledger.assign(self.partitions)
-        self.runs = Runs(clock=lambda: self.now_s, wall_ms=lambda: float(NOW_MS), draw_bits=lambda _bits: 7)
+        surroundings = Surroundings(
+            clock=lambda: self.now_s,
+            wall_ms=lambda: float(NOW_MS),
+            say=self.said.append,
+            pause=self._pause,
+            is_abandoned=lambda: self._pause(0.0),
+            fail_point=self.passed.append,
+        )
+        self.runs = Runs(surroundings, draw_bits=lambda _bits: 7)
         self.resume = Resume(
             sink=self._sink,
             reader=BlockReader(self._sink, clock=lambda: self.now_s),
             runs=self.runs,
             window_records=window_records,
-            say=self.said.append,
-            pause=self._pause,
-            clock=lambda: self.now_s,
-            fail_point=self.passed.append,
+            surroundings=surroundings,
         )
         self.store(*blocks)
 
@@ -111,6 +118,7 @@ class Resuming:
         return count
 
     def _pause(self, seconds: float) -> bool:
+        self.on_pause()
         self.pauses.append(seconds)
         self.now_s += seconds
         return len(self.pauses) >= self.give_up_after

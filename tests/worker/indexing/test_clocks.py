@@ -21,14 +21,12 @@ ROOT = Path(__file__).parents[3]
 ROOMS = ("worker", "consumers", "producers", "sinks")
 TOOLS = ("worker/cli/", "worker/inspecting/doctor")
 READERS_OF_THE_WALL_CLOCK = {
-    "worker/service/pipeline.py",
+    "worker/runtime/surroundings.py",
     "worker/embedding/model/prepared.py",
     "worker/inspecting/entry_writer.py",
     "sinks/milvus/index_time.py",
     "sinks/milvus/milvus_sink.py",
 }
-SHOW_AGES = {"worker/service/status.py", "worker/watching/canary.py"}
-"""Compare it with the times of records for figures only, and show none below nought."""
 SHOW_TIMES = {"worker/runtime/tracing.py", "worker/serving/mcp_endpoint.py", "worker/serving/sign_in.py"}
 """Times of spans, what "the last hour" is when an agent asks, and until when a sign-in holds (it may end an hour early or late)."""
 HOUR_MS = 3_600_000
@@ -49,7 +47,7 @@ def test_the_stream_reads_the_wall_clock_in_few_places_and_for_figures_only() ->
     files = {str(file.relative_to(ROOT)): file.read_text() for room in ROOMS for file in (ROOT / room).rglob("*.py")}
     stream = {name: source for name, source in files.items() if not name.startswith(TOOLS)}
     assert len(stream) > len(READERS_OF_THE_WALL_CLOCK)
-    assert {name for name, source in stream.items() if reads_the_wall_clock(source)} == READERS_OF_THE_WALL_CLOCK | SHOW_AGES | SHOW_TIMES
+    assert {name for name, source in stream.items() if reads_the_wall_clock(source)} == READERS_OF_THE_WALL_CLOCK | SHOW_TIMES
 
 
 @given(seen_ms=st.integers(0, 2**47), jump_ms=st.integers(-HOUR_MS, HOUR_MS), draws=st.tuples(*[st.integers(0, 2**32 - 1)] * 2))

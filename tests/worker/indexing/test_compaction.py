@@ -7,6 +7,7 @@ from sinks.sink import BlockFilter, FoundBlocks
 from tests.fakes.sink import FakeSink
 from tests.world import block, line, run
 from worker.indexing.compaction import GRACE_S, Compacted, Compactor
+from worker.runtime.surroundings import Surroundings
 
 PLACE = BlockPlace("logs", "0a0b0c0d", 0)
 
@@ -14,7 +15,7 @@ PLACE = BlockPlace("logs", "0a0b0c0d", 0)
 def compact(sink: FakeSink) -> None:
     """Compact twice, with the grace between, so that what may go has gone."""
     now_s = [0.0]
-    compactor = Compactor(sink, clock=lambda: now_s[0], date_ms=lambda: 0.0)
+    compactor = Compactor(sink, Surroundings(clock=lambda: now_s[0]))
     for _ in range(2):
         compactor.compact(PLACE)
         now_s[0] += GRACE_S + 1
@@ -39,7 +40,7 @@ def test_inner_blocks_stay_while_the_one_that_stands_for_them_cannot_be_read(dam
     outer = block([line(0), line(1)], run(1), 0, 1)
     sink.write_blocks([*inner, outer, *(block([line(offset)], run(1), offset) for offset in (2, 3))])
     sink.blocks[outer.id] = outer._replace(places=damage)
-    compactor = Compactor(sink, clock=lambda: 0.0, date_ms=lambda: 0.0)
+    compactor = Compactor(sink, Surroundings(clock=lambda: 0.0))
     done = compactor.compact(PLACE)
     assert (done.inner, done.damaged, done.merged) == (0, 1, 1), "the blocks behind it are merged all the same"
     assert {one.id for one in inner}.isdisjoint(compactor.deletions.due(GRACE_S))
@@ -61,7 +62,7 @@ def test_inner_blocks_stay_if_the_one_that_stands_for_them_is_gone_before_it_is_
     sink = LosingSink()
     sink.open()
     sink.write_blocks([*inner, outer])
-    compactor = Compactor(sink, clock=lambda: 0.0, date_ms=lambda: 0.0)
+    compactor = Compactor(sink, Surroundings(clock=lambda: 0.0))
     assert compactor.compact(PLACE) == Compacted(sources=0, merged=0, inner=0)
     assert len(compactor.deletions) == 0
 

@@ -18,6 +18,7 @@ from worker.indexing.flights import Flights
 from worker.indexing.runs import Runs
 from worker.indexing.store_tally import StoreTally
 from worker.indexing.upkeep import Upkeep
+from worker.runtime.surroundings import Surroundings
 
 DAY_S, MINUTE_S = 86_400.0, 61.0
 DAYS = 7
@@ -65,15 +66,14 @@ class Machine:
             settings, SPACE, retention_s=DAYS * 86_400, clocks=lambda: Clocks(self._clock(), self._wall_ms()), say=self.said.append
         )
         sink.open()
+        surroundings = Surroundings(clock=self._clock, wall_ms=self._wall_ms, say=self.said.append)
         self.upkeep = Upkeep(
             sink=sink,
             flights=Flights(keep_s=lambda: math.inf, clock=self._clock),
-            runs=Runs(clock=self._clock, wall_ms=self._wall_ms),
-            writes=PatientWrites(say=self.said.append, pause=lambda _seconds: False, clock=self._clock, tally=StoreTally()),
+            runs=Runs(surroundings),
+            writes=PatientWrites(surroundings, StoreTally()),
             masks_of=lambda _topic: "1",
-            date_ms=sink.date_ms,
-            say=self.said.append,
-            fail_point=lambda _point: None,
+            surroundings=surroundings,
         )
         return sink
 

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 
 from consumers.assignment import Claim
 from tests.worker.chain import Chain
@@ -49,7 +50,8 @@ class Hasty:
 
 def test_a_line_may_be_stored_before_prepare_has_returned(chain: Chain) -> None:
     chain.feed("first of its template 1", "disk 1 full")
-    chain.prepare._store = chain.new_templates._store = Hasty(chain)  # noqa: SLF001 - the lane is the test's
+    router = chain.router
+    router._store = replace(router._store, lane=Hasty(chain))  # noqa: SLF001 - the lane is the test's
     chain.feed("first of its template 2", "disk 2 full", "network down")
     assert chain.stored() == [(0, "first of its template 1"), (1, "disk 1 full"), (2, "first of its template 2"), (3, "disk 2 full")]
     chain.feed("disk 3 full", "")
@@ -74,7 +76,7 @@ class Slices:
 
 def test_the_engine_gets_the_first_of_many_templates_before_the_next_are_tokenized(chain: Chain) -> None:
     slices = Slices(chain.words)
-    chain.new_templates._submit = slices.submit  # noqa: SLF001 - the engine is the test's
+    chain.router._submit = slices.submit  # noqa: SLF001 - the engine is the test's
     before = chain.words.texts
     chain.feed(*(f"disk {letters(n)} full" for n in range(1_000)))
     assert slices.sizes == [128, 256, 512, 104]

@@ -183,13 +183,7 @@ def test_a_partition_that_is_lost_meanwhile_is_waited_for_no_longer() -> None:
     rig = resuming()
     rig.runs.writes_begin(PLACE)
     receipt = rig.admit(5)
-    pause = rig.resume._pause  # noqa: SLF001
-
-    def lose(seconds: float) -> bool:
-        rig.ledger.revoke([Partition(TOPIC, 0)])
-        return pause(seconds)
-
-    rig.resume._pause = lose  # noqa: SLF001
+    rig.on_pause = lambda: rig.ledger.revoke([Partition(TOPIC, 0)])
     assert rig.resume.look_back([receipt])
 
 

@@ -21,7 +21,7 @@ from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.events import EventJoiner
 from worker.indexing.pieces import lines_of_pieces, split_entries
 from worker.indexing.record_columns import RecordColumns
-from worker.indexing.topic_readers import TopicReader, new_topic_readers
+from worker.indexing.topic_readers import TopicReader, TopicReaders
 from worker.settings.settings import Settings
 from worker.settings.topic_tables import MultilineTable
 
@@ -32,7 +32,7 @@ REASONS = ("mailbox full", "no such host mx1.example.org", "550 5.1.1", "timeout
 
 
 def reader_of(words: Tokenizer, model: PreparedModel, **tables: Any) -> TopicReader:  # noqa: ANN401
-    return new_topic_readers(Settings.model_validate({"topic": [{"name": "logs"}], **tables}), model, words).of_topic("logs")
+    return TopicReaders(Settings.model_validate({"topic": [{"name": "logs"}], **tables}), model, words).of_topic("logs")
 
 
 def templates_of(reader: TopicReader, values: Sequence[bytes], redactor: Redactor | None = None) -> list[str]:

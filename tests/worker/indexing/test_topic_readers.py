@@ -9,7 +9,7 @@ from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.entry_rules import NO_RULE
 from worker.indexing.record_groups import groups_of
-from worker.indexing.topic_readers import TopicReader, TopicReaders, new_topic_readers
+from worker.indexing.topic_readers import TopicReader, TopicReaders
 from worker.settings.settings import Settings
 
 SETTINGS = {
@@ -24,7 +24,7 @@ SETTINGS = {
 
 
 def readers_of(words: Tokenizer, model: PreparedModel) -> TopicReaders:
-    return new_topic_readers(Settings.model_validate(SETTINGS), model, words)
+    return TopicReaders(Settings.model_validate(SETTINGS), model, words)
 
 
 def templates(reader: TopicReader, text: str) -> tuple[str, ...]:

@@ -173,7 +173,7 @@ def test_the_tool_merges_all_runs_and_two_who_do_it_at_once_write_the_same(chain
     chain.ledger.assign([LOGS])
     store_singly(chain, 3)
     place = chain.runs.all()[0].place
-    one, other = (Compactor(chain.sink, clock=chain.clock, date_ms=chain.wall_ms) for _ in "12")
+    one, other = (Compactor(chain.sink, chain.surroundings) for _ in "12")
     blocks: list[Block] = []
 
     def let_the_other_go_first(_rows: Rows) -> None:
@@ -196,6 +196,6 @@ def test_a_block_that_cannot_be_read_is_left_alone_and_counted(chain: Chain) -> 
     store_singly(chain, 3)
     first = chain.sink.written[1]
     chain.sink.blocks[first] = chain.sink.blocks[first]._replace(places=b"!")
-    tool = Compactor(chain.sink, clock=chain.clock, date_ms=chain.wall_ms)
+    tool = Compactor(chain.sink, chain.surroundings)
     assert tool.compact(chain.runs.all()[0].place).damaged == 1
     assert len(chain.sink.blocks) == 3

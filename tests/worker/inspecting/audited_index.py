@@ -26,7 +26,7 @@ from worker.embedding.model.errors import ModelError
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.dead_letter_reasons import letter_of
-from worker.indexing.topic_readers import new_topic_readers
+from worker.indexing.topic_readers import TopicReaders
 from worker.inspecting.busy_retry import BusyRetry
 from worker.inspecting.dead_letter_index import Excused, RecordKey, key_of
 from worker.inspecting.entry_writer import EntryOrigin, EntryWriter
@@ -108,7 +108,7 @@ class AuditedIndex:
         topic = TopicTable(name="logs", format=decode.pop("format", "auto"), multiline=decode.pop("multiline", None))
         rules = {name: decode.pop(name) for name in ("drop", "sample") if name in decode}
         settings = Settings(topic=(topic,), decode=DecodeTable(**decode), **rules)
-        readers = new_topic_readers(settings, model, self.words)
+        readers = TopicReaders(settings, model, self.words)
         return ExpectedLines(
             reader_of=readers.of_topic,
             redactor=new_redactor(RedactTable(rules=tuple(redact))),

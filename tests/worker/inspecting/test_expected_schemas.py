@@ -12,7 +12,7 @@ from tests.worker.indexing.test_schema_wait import FakeRegistry
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.schema_fetch import SchemaFetch
-from worker.indexing.topic_readers import new_topic_readers
+from worker.indexing.topic_readers import TopicReaders
 from worker.inspecting.expected import ExpectedLines
 from worker.settings.settings import Settings
 
@@ -23,7 +23,7 @@ def compute(registry: FakeRegistry, model: PreparedModel, words: Tokenizer) -> t
     """Return the texts expected, and the kinds of refusal by offset."""
     fetch = SchemaFetch(registry)
     settings = Settings(topic=log_topics("logs", format="registry"), registry=RegistrySettings(url="http://registry"))
-    readers = new_topic_readers(settings, model, words, schemas=fetch.schemas)
+    readers = TopicReaders(settings, model, words, schemas=fetch.schemas)
     expected_lines = ExpectedLines(reader_of=readers.of_topic, redactor=Redactor(()), tokenizer=words, wall_ms=lambda: 1e12, schemas=fetch)
     records: list[Record] = [record(offset, value) for offset, value in enumerate(VALUES)]
     expected = expected_lines.compute_expected(records)

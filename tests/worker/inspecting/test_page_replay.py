@@ -19,7 +19,7 @@ from worker.connections import vector_space
 from worker.embedding.loaded import space_of
 from worker.embedding.model.prepared import PreparedModel
 from worker.inspecting.page_replay import MOST_IDS, read_ids
-from worker.runtime.process import DRAINED
+from worker.service.shutdown import Ending
 from worker.settings.settings import Settings
 from worker.settings.tables import DecodeTable, EngineTable, ModelTable
 
@@ -55,10 +55,10 @@ def failed_once(world: World, values: list[bytes | str], bad: int) -> Ended:
     """Let a strict worker fail on some of these, and return a worker of better settings."""
     world.send(values)
     strict = world.start(settings(world, errors="strict")).opened()
-    wait_until(lambda: strict.service.pipeline.log_ledger.tally["dead_letter"] == bad, f"{bad} dead letters")
-    assert strict.stop() == DRAINED
+    wait_until(lambda: strict.service.pipeline.indexing.ledger.tally["dead_letter"] == bad, f"{bad} dead letters")
+    assert strict.stop() == Ending.DRAINED
     running = world.start(settings(world, errors="replace")).opened()
-    wait_until(lambda: running.service.status.health.phase == "running", "a worker that runs")
+    wait_until(lambda: running.service.status.health.phase() == "running", "a worker that runs")
     return running
 
 
@@ -84,8 +84,8 @@ def test_a_replayed_letter_is_found_and_replaying_it_twice_changes_nothing_for_a
     assert (again["replayed"], again["already"], again["lines"]) == (0, 2, 0)
     assert [line.text or "" for line in world.lines()] == ["before", READ, READ, "after"]
     world.send(["the stream goes on"])
-    wait_until(lambda: running.service.pipeline.log_ledger.tally["indexed"] >= 1, "a line after the replay")
-    assert running.stop() == DRAINED
+    wait_until(lambda: running.service.pipeline.indexing.ledger.tally["indexed"] >= 1, "a line after the replay")
+    assert running.stop() == Ending.DRAINED
 
 
 def test_one_replay_at_a_time_and_another_is_told_so(world: World) -> None:
@@ -119,7 +119,7 @@ def test_an_index_that_is_away_leaves_the_letter_as_it_was(world: World) -> None
 def test_a_worker_that_ends_replays_nothing(world: World) -> None:
     running = failed_once(world, [BAD], 1)
     action = running.service.view().actions[REPLAY]
-    assert running.stop() == DRAINED
+    assert running.stop() == Ending.DRAINED
     refused = refusal(lambda: action({"ids": ["0/0"]}))
     assert (refused.code, refused.reason) == ("unavailable", "the worker is starting or stopping")
 

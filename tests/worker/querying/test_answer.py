@@ -260,9 +260,7 @@ def test_an_index_that_works_long_in_vain_is_not_asked_for_ever(chain: Chain) ->
     assert answerable is not None
     sink = FakeSink()
     sink.templates.nearest = times_out  # type: ignore[method-assign]
-    Answer(sink=sink, reader=BlockReader(sink, clock=chain.clock), clock=chain.clock, pause=chain.pause, wall_ms=chain.wall_ms).step(
-        answerable
-    )
+    Answer(sink=sink, reader=BlockReader(sink, clock=chain.clock), surroundings=chain.surroundings).step(answerable)
     (reply,) = chain.answer()
     assert reply["error"]["code"] == "unavailable"
     assert "10 s were not enough" in reply["error"]["reason"]
@@ -329,9 +327,7 @@ def test_no_query_reads_for_longer_than_its_share(chain: Chain) -> None:
     sink = Slow()
     sink.open()
     sink.templates, sink.blocks = chain.sink.templates, chain.sink.blocks
-    step = Answer(
-        sink=sink, reader=BlockReader(sink, cache_bytes=0, clock=chain.clock), clock=chain.clock, pause=chain.pause, wall_ms=chain.wall_ms
-    )
+    step = Answer(sink=sink, reader=BlockReader(sink, cache_bytes=0, clock=chain.clock), surroundings=chain.surroundings)
     chain.ask({"text": "disk full", "k": 500, "per_template": 100, "deadline_ms": 60_000})
     chain.embed()
     started_s = chain.now_s

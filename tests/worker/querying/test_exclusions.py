@@ -27,6 +27,7 @@ from worker.querying.ready_query import ReadyQuery
 from worker.querying.scope import MOST_EXCLUDED, scope_of
 from worker.querying.search import PreparedQuery, search
 from worker.querying.template_index import Members
+from worker.runtime.surroundings import Surroundings
 
 TEXTS = ("disk full", "network down", "login failed", "login failed!", "Login failed.", "payment declined")
 """Three of them are one family."""
@@ -111,7 +112,9 @@ class Asked:
 
     def __init__(self, index: Index) -> None:
         self.now_s = 0.0
-        self._answer = Answer(sink=index.sink, reader=index.reader, clock=lambda: self.now_s, pause=lambda _s: False, wall_ms=lambda: 0.0)
+        self._answer = Answer(
+            sink=index.sink, reader=index.reader, surroundings=Surroundings(clock=lambda: self.now_s, wall_ms=lambda: 0.0)
+        )
 
     def __call__(self, **body: Any) -> dict[str, Any]:  # noqa: ANN401 - any part of a query
         return self.together(body)[0]

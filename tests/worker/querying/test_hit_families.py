@@ -25,6 +25,7 @@ from worker.querying.scope import scope_of
 from worker.querying.search import Hit, PreparedQuery, search
 from worker.querying.template_groups import named_family
 from worker.runtime.lane import Lane
+from worker.runtime.surroundings import Surroundings
 from worker.settings.template_tables import TemplateTable
 
 
@@ -156,7 +157,7 @@ def test_templates_are_read_while_no_query_waits(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("worker.querying.template_index._PAGE", 2)
     sink = sink_of(family(9).opened())
     asked, lane = Asked(), Lane[Answerable]("answer")
-    step = Answer(sink=sink, reader=index_of(sink).reader, clock=lambda: 0.0, pause=lambda _seconds: False, wall_ms=lambda: 0.0)
+    step = Answer(sink=sink, reader=index_of(sink).reader, surroundings=Surroundings(clock=lambda: 0.0, wall_ms=lambda: 0.0))
     whole, take = sink.templates.all_above, lane.take
 
     def read(last: str, limit: int) -> list[tuple[TemplateId, TemplateText]]:
@@ -183,7 +184,7 @@ def test_a_query_that_comes_meanwhile_is_answered_before_the_next_page(monkeypat
     monkeypatch.setattr("worker.querying.template_index._PAGE", 2)
     sink = sink_of(family(9).opened())
     asked, lane = Asked(), Lane[Answerable]("answer")
-    step = Answer(sink=sink, reader=index_of(sink).reader, clock=lambda: 0.0, pause=lambda _seconds: False, wall_ms=lambda: 0.0)
+    step = Answer(sink=sink, reader=index_of(sink).reader, surroundings=Surroundings(clock=lambda: 0.0, wall_ms=lambda: 0.0))
     whole, answered = sink.templates.all_above, list[int]()
 
     def read(last: str, limit: int) -> list[tuple[TemplateId, TemplateText]]:
@@ -205,7 +206,7 @@ def test_hits_and_the_lines_around_one_name_their_family(chain: Chain) -> None:
     chain.feed("disk full on 10.0.0.1", "disk full, on 10.0.0.2", "network down")
     chain.run()
     named = [TemplateTable(name="no network", pattern="^network")]
-    step = Answer(sink=chain.sink, reader=chain.reader, clock=chain.clock, pause=chain.pause, wall_ms=chain.wall_ms, named=named)
+    step = Answer(sink=chain.sink, reader=chain.reader, surroundings=chain.surroundings, named=named)
     chain.answer_step = step
     chain.ask({"text": "disk full on", "k": 2})
     chain.ask({"around": {"topic": "logs", "partition": 0, "offset": 1}})

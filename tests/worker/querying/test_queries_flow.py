@@ -13,7 +13,7 @@ from confluent_kafka import Consumer
 
 from tests.fakes.sink import FakeSink
 from tests.worker.running import PARTITIONS, WAIT_S, Ended, World, lines_of, wait_until
-from worker.runtime.process import DRAINED
+from worker.service.shutdown import Ending
 from worker.settings.service_tables import LimitTable
 
 CAP = 20
@@ -69,4 +69,4 @@ def test_while_the_log_group_rebalances_and_waits_for_its_open_lines(world: Worl
         assert found(world, "disk failed") == [FIRST]
         assert is_revoking(running), "the rebalance was over before the query was answered"
     other.close()
-    assert running.stop() == DRAINED
+    assert running.stop() == Ending.DRAINED

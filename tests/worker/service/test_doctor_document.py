@@ -19,7 +19,7 @@ def checks_of(service: Service, **parameters: str) -> dict[tuple[str, str], Mapp
 
 def take_request_of(service: Service) -> Callable[..., bool]:
     def take_request(request: Any) -> bool:  # noqa: ANN401 - a QueryRequest
-        service.pipeline.take_request(request)
+        service.pipeline.querying.take_request(request)
         return True
 
     return take_request
@@ -30,7 +30,7 @@ def test_a_worker_asks_the_engine_and_the_folder_that_it_has(world: World, tmp_p
     index.mkdir(mode=0o700)
     running = world.start(world.settings(milvus=MilvusSettings(uri=str(index)), http=HttpTable(port=free_port()))).opened()
     world.send(lines_of(20))
-    wait_until(lambda: running.service.pipeline.store.tally.lines == 20, "the lines")
+    wait_until(lambda: running.service.pipeline.indexing.store.tally.lines == 20, "the lines")
     found = checks_of(running.service)
     assert found["milvus", "index"]["state"] == "ok"
     assert "20 lines in" in found["milvus", "size"]["found"]

@@ -14,6 +14,7 @@ from tests.fakes.sink import FakeSink
 from tests.worker.running import Ended, World, lines_of, wait_until
 from worker.runtime.listening import listen
 from worker.runtime.process import vectail_version
+from worker.service.shutdown import Ending
 from worker.settings.masks_version import masks_version
 from worker.settings.rule_tables import DropTable, SampleTable
 from worker.settings.service_tables import HttpTable, StatusTable
@@ -87,8 +88,8 @@ def fed(world: World) -> Ended:
         sample=(SampleTable(name="chatty", level=("TRACE",), above_per_s=1),),
     )
     running = world.start(settings).opened()
-    wait_until(lambda: running.service.pipeline.log_ledger.tally["admitted"] == LINES + 3, "all records")
-    wait_until(lambda: not running.service.pipeline.log_ledger.tally["in_flight"], "all to be done")
+    wait_until(lambda: running.service.pipeline.indexing.ledger.tally["admitted"] == LINES + 3, "all records")
+    wait_until(lambda: not running.service.pipeline.indexing.ledger.tally["in_flight"], "all to be done")
     world.ask({"text": "disk"}, {"text": ""})
     wait_until(lambda: page(running, "/readyz")[1] == "ready", "readiness")
     wait_until(lambda: any(name == "vectail_consumer_committed_offset" for name, _ in values(running)), "what is committed")
@@ -172,4 +173,4 @@ def test_the_heartbeat_is_touched_while_it_lives(world: World, tmp_path: Path) -
     wait_until(file.exists, "the first beat")
     first_ns = file.stat().st_mtime_ns
     wait_until(lambda: file.stat().st_mtime_ns > first_ns, "the next beat")
-    assert running.stop() == 0
+    assert running.stop() is Ending.DRAINED

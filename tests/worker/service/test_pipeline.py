@@ -19,6 +19,7 @@ from worker.embedding.model.space import Digester
 from worker.indexing.line_batch import EmbeddedTemplate
 from worker.querying.ready_query import FailedQuery, ReadyQuery
 from worker.runtime.stage import Abandoned
+from worker.runtime.surroundings import Surroundings
 from worker.service.pipeline import Pipeline
 from worker.settings.service_tables import QueryTable
 from worker.settings.settings import Settings
@@ -42,29 +43,27 @@ class Wired:
             settings,
             connections,
             None,
-            say=self.said.append,
-            abandon=self.abandon,
-            at=lambda _point: None,
+            Surroundings(say=self.said.append, pause=self.abandon.wait, is_abandoned=self.abandon.is_set),
         )
         self.groups = self.pipeline.stages(lambda name, error: self.crashes.append((name, error)))
-        self.pipeline.log_ledger.assign([LOGS])
-        self.pipeline.query_ledger.assign([QUERIES])
+        self.pipeline.indexing.ledger.assign([LOGS])
+        self.pipeline.querying.ledger.assign([QUERIES])
 
     def lines(self, *values: str) -> None:
         """Put lines into the prepare lane."""
-        ledger = self.pipeline.log_ledger
+        ledger = self.pipeline.indexing.ledger
         first = ledger.tally["admitted"]
         receipt = ledger.admit(records_of([record(offset, value.encode()) for offset, value in enumerate(values, start=first)]))
         assert receipt is not None
-        self.pipeline.prepare_lane.put([receipt])
+        self.pipeline.indexing.prepare_lane.put([receipt])
 
     def query(self, *values: bytes, reply_topic: str) -> None:
         """Put queries that one poll has returned into their prepare lane."""
         headers = ((REPLY_TOPIC_HEADER, reply_topic.encode()),)
         queries = [record(offset, value, partition=QUERIES, headers=headers) for offset, value in enumerate(values)]
-        receipt = self.pipeline.query_ledger.admit(records_of(queries))
+        receipt = self.pipeline.querying.ledger.admit(records_of(queries))
         assert receipt is not None
-        self.pipeline.take_queries([receipt])
+        self.pipeline.querying.take_polled([receipt])
 
     def end(self, groups: int) -> None:
         """Run so many groups of stages to their end, in order."""
@@ -104,9 +103,9 @@ def test_stages_end_in_the_order_in_which_records_move(world: World, connections
         ["store-1", "store-2", "answer"],
     ]
     assert [list(group.inlets) for group in wired.groups] == [
-        [pipeline.prepare_lane, pipeline.query_lane],
+        [pipeline.indexing.prepare_lane, pipeline.querying.prepare_lane],
         [pipeline.embedder],
-        [pipeline.store_lane, pipeline.answer_lane],
+        [pipeline.indexing.store_lane, pipeline.querying.answer_lane],
     ]
     pipeline.close()
 
@@ -140,7 +139,7 @@ def test_blocks_bear_the_date_that_the_sink_gives_them(wired: Wired, world: Worl
 def test_topics_share_prepare_and_the_engine_by_the_weights_of_the_settings(world: World, connections: Connections) -> None:
     tables = (TopicTable(name="heavy", weight=3.0), TopicTable(pattern="fl.*d"))
     wired = Wired(world.settings(topic=tables), connections)
-    ledger, lane = wired.pipeline.log_ledger, wired.pipeline.prepare_lane
+    ledger, lane = wired.pipeline.indexing.ledger, wired.pipeline.indexing.prepare_lane
     for topic in ("flood", "heavy"):
         ledger.assign([partition := Partition(topic, 0)])
         receipts = [ledger.admit(records_of([record(offset, b"x", partition=partition)])) for offset in range(8)]
@@ -162,24 +161,24 @@ def test_replies_go_to_the_default_topic_and_to_those_on_the_list(wired: Wired, 
 
 def test_lanes_count_what_is_in_their_batches(wired: Wired) -> None:
     wired.lines("disk full", "network down", "login failed")
-    assert len(wired.pipeline.prepare_lane) == 3
-    assert len(wired.pipeline.prepare_lane.take(1) or []) == 1
+    assert len(wired.pipeline.indexing.prepare_lane) == 3
+    assert len(wired.pipeline.indexing.prepare_lane.take(1) or []) == 1
 
 
 def test_the_queries_of_one_poll_go_on_one_by_one_and_settle_one_by_one(wired: Wired, world: World) -> None:
     wired.query(b'{"text": "disk"}', b"{}", b'{"text": "network"}', reply_topic=world.kafka.reply_topic)
-    assert len(wired.pipeline.query_lane) == 3
+    assert len(wired.pipeline.querying.prepare_lane) == 3
     wired.end(groups=1)
     assert len(wired.pipeline.embedder.batcher.next_batch().queries) == 2
-    assert [type(one) for one in wired.pipeline.answer_lane.take(10) or []] == [FailedQuery]
-    assert wired.pipeline.query_ledger.open_records == 3
+    assert [type(one) for one in wired.pipeline.querying.answer_lane.take(10) or []] == [FailedQuery]
+    assert wired.pipeline.querying.ledger.open_records == 3
 
 
 def test_a_query_for_another_topic_goes_nowhere(wired: Wired) -> None:
     wired.query(b'{"text": "disk"}', reply_topic="somebody.elses")
     wired.end(groups=1)
-    assert (len(wired.pipeline.embedder), len(wired.pipeline.answer_lane)) == (0, 0)
-    assert wired.pipeline.query_tally.unanswerable == 1
+    assert (len(wired.pipeline.embedder), len(wired.pipeline.querying.answer_lane)) == (0, 0)
+    assert wired.pipeline.querying.kafka_queries.unanswerable == 1
 
 
 def test_lines_get_the_document_prefix_and_queries_the_query_prefix(world: World, connections: Connections) -> None:
@@ -216,8 +215,8 @@ def test_a_query_finds_the_vector_of_a_line_in_the_cache(wired: Wired, world: Wo
     wired.lines("disk full")
     wired.query(b'{"text": "disk full"}', reply_topic=world.kafka.reply_topic)
     wired.end(groups=1)
-    assert [type(one) for one in wired.pipeline.answer_lane.take(10) or []] == [ReadyQuery]
-    assert [type(one) for one in wired.pipeline.store_lane.take(10) or []] == [EmbeddedTemplate]
+    assert [type(one) for one in wired.pipeline.querying.answer_lane.take(10) or []] == [ReadyQuery]
+    assert [type(one) for one in wired.pipeline.indexing.store_lane.take(10) or []] == [EmbeddedTemplate]
     assert len(wired.pipeline.embedder) == 0
 
 
@@ -228,10 +227,16 @@ def test_abandoning_forgets_every_lane(wired: Wired, world: World) -> None:
     pipeline = wired.pipeline
     assert len(pipeline.embedder) == 3
     pipeline.abandon()
-    lanes = (pipeline.prepare_lane, pipeline.query_lane, pipeline.embedder, pipeline.store_lane, pipeline.answer_lane)
+    lanes = (
+        pipeline.indexing.prepare_lane,
+        pipeline.querying.prepare_lane,
+        pipeline.embedder,
+        pipeline.indexing.store_lane,
+        pipeline.querying.answer_lane,
+    )
     assert all(lane.is_abandoned and len(lane) == 0 for lane in lanes)
-    assert pipeline.log_ledger.committable() == {}
-    assert pipeline.log_ledger.open_records == 2
+    assert pipeline.indexing.ledger.committable() == {}
+    assert pipeline.indexing.ledger.open_records == 2
 
 
 def test_a_hard_stop_wakes_a_store_stage_that_waits_for_the_sink(wired: Wired, world: World) -> None:
@@ -248,4 +253,4 @@ def test_a_hard_stop_wakes_a_store_stage_that_waits_for_the_sink(wired: Wired, w
             stage.join(WAIT_S)
             assert not stage.is_alive(), stage.name
     assert [(name, type(error)) for name, error in wired.crashes] == [("store-1", Abandoned)]
-    assert wired.pipeline.log_ledger.committable() == {}
+    assert wired.pipeline.indexing.ledger.committable() == {}

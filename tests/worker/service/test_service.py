@@ -17,8 +17,8 @@ from tests.worker.chain_values import texts_of
 from tests.worker.running import WAIT_S, World, lines_of, wait_until
 from worker.embedding.guarded_engine import EngineFailed
 from worker.runtime.limits import LimitReached
-from worker.runtime.process import CRASHED, DRAIN_TIMEOUT, DRAINED
 from worker.runtime.watchdog import EngineHangs
+from worker.service.shutdown import Ending
 from worker.settings.service_tables import LimitTable
 from worker.settings.tables import DecodeTable, EngineTable
 
@@ -60,18 +60,20 @@ def test_what_waits_in_lanes_and_stages_is_finished_before_the_end(world: World)
     assert world.engine.entered.wait(WAIT_S)
     world.send([f"something {word} new" for word in ("rather", "rather", "almost")] * 10)
     pipeline = running.service.pipeline
-    wait_until(lambda: pipeline.flights.total().chunks == 250 and len(pipeline.embedder) > 0, "a text to wait behind the first batch")
+    wait_until(
+        lambda: pipeline.indexing.flights.total().chunks == 250 and len(pipeline.embedder) > 0, "a text to wait behind the first batch"
+    )
     running.service.stop()
-    wait_until(lambda: running.service.logs.intake_ended.is_set() and not pipeline.prepare_lane, "the end of intake")
+    wait_until(lambda: running.service.logs.intake_ended.is_set() and not pipeline.indexing.prepare_lane, "the end of intake")
     world.engine.gate.set()
-    assert running.wait() == DRAINED
+    assert running.wait() == Ending.DRAINED
     assert world.committed() == len(world.stored()) == 250
 
 
 def test_a_drained_service_leaves_no_thread_and_closes_what_it_stands_on(world: World) -> None:
     before = set(threading.enumerate())
     running = world.start().opened()
-    assert running.stop() == DRAINED
+    assert running.stop() == Ending.DRAINED
     names = {thread.name for thread in set(threading.enumerate()) - before}
     assert names == set()
     assert world.engine.closed
@@ -83,12 +85,12 @@ def test_a_stop_while_the_sink_is_away_is_not_a_crash_and_loses_nothing(world: W
     world.send(lines_of(30))
     running = world.start(world.settings(drain_s=0.5)).opened()
     assert hold.held.wait(WAIT_S)
-    assert running.stop() == DRAIN_TIMEOUT
+    assert running.stop() == Ending.UNDRAINED
     assert (running.service.crash, world.committed()) == (None, 0)
     world.fake_sink.on_write = lambda _rows: None
     second = world.start().opened()
     lines_are(world, 30)
-    assert second.stop() == DRAINED
+    assert second.stop() == Ending.DRAINED
     assert world.committed() == 30
 
 
@@ -100,7 +102,7 @@ def test_after_a_crash_nothing_more_is_committed(world: World) -> None:
     lines_are(world, 60)
     before = world.committed()
     world.send(["planted", *lines_of(20)])
-    assert running.wait() == CRASHED
+    assert running.wait() == Ending.CRASHED
     assert running.service.crash == "store-1: SinkBroken: the disk is full"
     assert isinstance(running.service.crash_error, SinkBroken)
     assert world.committed() == before
@@ -112,7 +114,7 @@ def test_a_broken_engine_stops_the_service_without_a_dead_letter(world: World) -
     world.engine.wrong = True
     world.engine.vectors_missing = 1
     world.send(lines_of(10))
-    assert running.wait() == CRASHED
+    assert running.wait() == Ending.CRASHED
     assert isinstance(running.service.crash_error, EngineFailed)
     assert world.committed() == 0
     assert world.dead_letters(0) == []
@@ -132,13 +134,13 @@ def test_an_engine_that_dies_in_the_middle_is_replaced_and_everything_is_stored_
     new_lines = [f"{word} line" for word in ("disk", "network", "login", "memory", "battery")]
     world.send([*new_lines, *lines_of(60)[50:]])
     lines_are(world, 65)
-    assert running.stop() == DRAINED
+    assert running.stop() == Ending.DRAINED
     assert world.committed() == 65
     assert sorted(world.stored()) == sorted([*lines_of(60), *new_lines])
     assert len(written) == len(set(written)) == 65 + 12, "no line and no template was written twice"
     assert world.dead_letters(0) == []
     assert (world.spare_engines, world.engine.closed, spare.closed) == ([], True, True)
-    assert "the engine is told to be dead; making a new engine (1 of 3)" in world.said
+    assert "the engine is told to be dead; loading another engine (1 of 3)" in world.said
 
 
 def test_when_every_text_fails_there_is_no_dead_letter_and_nothing_more_is_committed(world: World) -> None:
@@ -153,7 +155,7 @@ def test_when_every_text_fails_there_is_no_dead_letter_and_nothing_more_is_commi
     wait_until(lambda: world.committed() == 30, "the first lines to be committed")
     world.engine.raises_on = {first_of_every_text}
     world.send([f"something {word}" for word in ("entirely", "rather", "almost")])
-    assert running.wait() == CRASHED
+    assert running.wait() == Ending.CRASHED
     assert isinstance(running.service.crash_error, EngineFailed)
     assert "3 new engines did not help" in (running.service.crash or "")
     assert len(world.spare_engines) == 2
@@ -167,11 +169,11 @@ def test_an_engine_that_hangs_ends_the_service_with_the_stacks_and_nothing_more_
     world.send(lines_of(30))
     running = world.start(world.settings(kafka=NEVER, engine=EngineTable(watchdog_s=1.0))).opened()
     lines_are(world, 30)
-    wait_until(lambda: running.service.pipeline.log_ledger.open_records == 0, "30 settled records")
+    wait_until(lambda: running.service.pipeline.indexing.ledger.open_records == 0, "30 settled records")
     world.engine.gate = threading.Event()
     try:
         world.send(["something entirely new", *lines_of(10)])
-        assert running.wait() == CRASHED
+        assert running.wait() == Ending.CRASHED
         stacks = capfd.readouterr().err
         committed = world.committed()
     finally:
@@ -197,9 +199,9 @@ def test_a_limit_stop_commits_what_is_settled(world: World) -> None:
     )
     running = world.start(settings).opened()
     lines_are(world, 40)
-    wait_until(lambda: running.service.pipeline.log_ledger.open_records == 0, "40 settled records")
+    wait_until(lambda: running.service.pipeline.indexing.ledger.open_records == 0, "40 settled records")
     world.send([b"\xff"] * 8)
-    assert running.wait() == CRASHED
+    assert running.wait() == Ending.CRASHED
     assert isinstance(running.service.crash_error, LimitReached)
     committed = world.committed()
     assert 40 <= committed < 48
@@ -211,7 +213,7 @@ def test_a_sink_that_is_away_at_the_start_is_waited_for(world: World) -> None:
     world.fake_sink.busy_calls = 3
     running = world.start().opened()
     lines_are(world, 10)
-    assert running.stop() == DRAINED
+    assert running.stop() == Ending.DRAINED
     assert [line for line in world.said if line.startswith("the index cannot be opened yet")] == [
         "the index cannot be opened yet (the fake sink is told to be busy); waiting for it"
     ]
@@ -223,7 +225,7 @@ def test_a_stop_while_waiting_for_the_sink_ends_at_once(world: World) -> None:
     world.fake_sink.entered.clear()
     running = world.start()
     assert world.fake_sink.entered.wait(WAIT_S)
-    assert running.stop() == DRAINED
+    assert running.stop() == Ending.DRAINED
     assert not running.service.opened.is_set()
     assert world.engine.closed
 
@@ -239,7 +241,7 @@ def test_a_collection_that_does_not_fit_is_the_users_to_change(world: World) -> 
 def test_a_sink_that_breaks_while_it_is_opened_is_a_crash(world: World) -> None:
     world.fake_sink.broken = "an earlier write failed"
     running = world.start()
-    assert running.wait() == CRASHED
+    assert running.wait() == Ending.CRASHED
     assert running.service.crash == "open: SinkBroken: an earlier write failed"
 
 
@@ -250,11 +252,11 @@ def test_a_query_is_answered_while_the_log_ledger_is_full_and_the_sink_takes_no_
     hold = Hold(world, "stuck")
     world.send(["stuck in the sink", *lines_of(100)])
     assert hold.held.wait(WAIT_S)
-    wait_until(lambda: running.service.pipeline.log_ledger.open_records == 20, "a full ledger")
+    wait_until(lambda: running.service.pipeline.indexing.ledger.open_records == 20, "a full ledger")
     good, bad = world.ask({"text": "the disk failed", "k": 3}, {"text": "disk", "k": 0})
     assert len(good["hits"]) == 3
     assert bad["error"]["field"] == "k"
-    assert running.stop() == DRAIN_TIMEOUT
+    assert running.stop() == Ending.UNDRAINED
     wait_until(lambda: world.committed(world.kafka.query_topic, world.kafka.query_group) == 2, "the queries are committed")
 
 
@@ -269,7 +271,7 @@ def test_a_producer_that_can_never_deliver_again_is_a_crash(world: World) -> Non
         raise RuntimeError("planted")
 
     world.dead_letter_producer.each_tick(raise_once)
-    assert running.wait() == CRASHED
+    assert running.wait() == Ending.CRASHED
     assert running.service.crash is not None
     assert running.service.crash.startswith("kafka-delivery: ")
 
@@ -278,9 +280,9 @@ def test_what_cannot_be_committed_at_the_end_is_not_called_drained(world: World)
     world.send(lines_of(20))
     running = world.start(world.settings(kafka=NEVER, drain_s=1.0)).opened()
     lines_are(world, 20)
-    wait_until(lambda: running.service.pipeline.log_ledger.open_records == 0, "20 settled records")
+    wait_until(lambda: running.service.pipeline.indexing.ledger.open_records == 0, "20 settled records")
     world.broker.close()
-    assert running.stop() == DRAIN_TIMEOUT
+    assert running.stop() == Ending.UNDRAINED
 
 
 def test_the_whole_path_with_a_local_milvus_folder(world: World, tmp_path: Path) -> None:
@@ -288,15 +290,15 @@ def test_the_whole_path_with_a_local_milvus_folder(world: World, tmp_path: Path)
     world.sink = MilvusSink(settings, space, consumer_group=world.kafka.group)
     world.send(lines_of(300))
     first = world.start().opened()
-    wait_until(lambda: first.service.pipeline.log_ledger.tally["indexed"] == 300, "300 indexed records")
+    wait_until(lambda: first.service.pipeline.indexing.ledger.tally["indexed"] == 300, "300 indexed records")
     hits = world.ask({"text": "the printer failed", "k": 2})[0]["hits"]
     assert len(hits) == 2
-    assert first.stop() == DRAINED
+    assert first.stop() == Ending.DRAINED
     assert world.committed() == 300
     world.send(lines_of(350)[300:])
     second = world.start().opened()
-    wait_until(lambda: second.service.pipeline.log_ledger.tally["indexed"] == 50, "50 indexed records")
-    assert second.stop() == DRAINED
+    wait_until(lambda: second.service.pipeline.indexing.ledger.tally["indexed"] == 50, "50 indexed records")
+    assert second.stop() == Ending.DRAINED
     assert world.committed() == 350
     assert second.service.pipeline.embedder.tally.templates == 0, "templates are found in the sink"
     reopened = MilvusSink(settings, space, consumer_group=world.kafka.group)

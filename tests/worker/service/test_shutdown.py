@@ -7,7 +7,7 @@ import pytest
 from consumers.record import Partition
 from tests.fakes.sink import FakeSink
 from tests.worker.running import WAIT_S, World, lines_of, wait_until
-from worker.runtime.process import DRAIN_TIMEOUT, DRAINED
+from worker.service.shutdown import Ending
 
 
 class NeverCloses(FakeSink):
@@ -36,7 +36,7 @@ def test_who_hangs_in_its_close_does_not_hold_the_end(world: World) -> None:
     world.send(lines_of(20))
     running = world.start(world.settings(drain_s=8.0)).opened()
     wait_until(lambda: len(world.stored()) == 20, "20 lines")
-    assert running.stop() == DRAINED
+    assert running.stop() == Ending.DRAINED
     assert world.committed() == 20
     (closing,) = [thread for thread in threading.enumerate() if thread.name == "close"]
     sink.may_close.set()
@@ -50,7 +50,7 @@ def test_where_a_partition_was_given_up_it_is_not_called_drained(world: World, c
     running = world.start(world.settings(drain_s=1.0)).opened()
     wait_until(lambda: world.committed() == 20, "20 records are committed")
     running.service.logs.commits.given_up = {Partition("logs", 0): commit}
-    assert running.stop() == DRAIN_TIMEOUT
+    assert running.stop() == Ending.UNDRAINED
 
 
 def test_who_hangs_in_its_open_does_not_hold_the_end_and_nothing_begins_when_it_comes_back(world: World) -> None:
@@ -58,7 +58,7 @@ def test_who_hangs_in_its_open_does_not_hold_the_end_and_nothing_begins_when_it_
     sink.may_close.set()
     running = world.start(world.settings(drain_s=0.5))
     assert sink.opens.wait(WAIT_S)
-    assert running.stop() == DRAINED
+    assert running.stop() == Ending.DRAINED
     (opening,) = [thread for thread in threading.enumerate() if thread.name == "open"]
     sink.may_open.set()
     opening.join(WAIT_S)

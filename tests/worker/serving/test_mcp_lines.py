@@ -10,7 +10,7 @@ from tests.template_ids import id_of
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.pieces import split_entries
-from worker.indexing.topic_readers import TopicReader, new_topic_readers
+from worker.indexing.topic_readers import TopicReader, TopicReaders
 from worker.serving.mcp_lines import LineReader
 from worker.settings.settings import Settings
 from worker.settings.tables import new_redactor
@@ -39,7 +39,7 @@ def test_every_line_is_the_template_that_a_worker_stores(words: Tokenizer, prepa
         b"login with password=hunter2 failed",
         b'{"what": "x 7"}',
     ]
-    readers, redactor = new_topic_readers(settings, prepared_model, words), new_redactor(settings.redact)
+    readers, redactor = TopicReaders(settings, prepared_model, words), new_redactor(settings.redact)
     for topic in ("logs", "raw", "app-web", "unknown"):
         for value in values:
             found = reader.templates_of(value.decode() + "\r\n", topic)

@@ -11,7 +11,7 @@ import pytest
 from tests.worker.running import WAIT_S, World, lines_of, wait_until
 from tests.worker.serving.schemas import check
 from worker.runtime.listening import Listening, listen
-from worker.runtime.process import DRAINED
+from worker.service.shutdown import Ending
 from worker.settings.service_tables import HttpTable
 
 
@@ -56,8 +56,8 @@ def test_over_http_the_answer_is_that_of_kafka(world: World, listening: Listenin
     assert (status, refused["error"]["field"]) == (400, "k")
     status, counted = ask(listening, {"by": ["topic"]}, path="/api/counts")
     assert (status, counted["counts"][0]["lines"], counted["complete"]) == (200, 70, True)
-    assert running.service.pipeline.query_tally.received == 4
-    assert running.stop() == DRAINED
+    assert running.service.pipeline.querying.answer.tally.outcomes.total() == 4
+    assert running.stop() == Ending.DRAINED
 
 
 QUERIES: list[tuple[str, str, dict[str, object]]] = [
@@ -91,7 +91,7 @@ def test_what_a_worker_answers_is_what_its_openapi_document_says(world: World, l
         check(schema, answer)
     for page in ("/healthz", "/readyz"):
         check("Verdict", json.loads(get(listening, page, statuses=(200, 503))))
-    assert running.stop() == DRAINED
+    assert running.stop() == Ending.DRAINED
 
 
 def test_every_line_is_exported_once_and_followed_while_it_comes(world: World, listening: Listening) -> None:
@@ -113,7 +113,7 @@ def test_every_line_is_exported_once_and_followed_while_it_comes(world: World, l
             event = json.loads(data)
             check("TailEvent", event)
             followed.update(line["id"] for line in event["lines"])
-    assert running.stop() == DRAINED  # which ends the stream
+    assert running.stop() == Ending.DRAINED  # which ends the stream
     assert b"the worker stops" in response.read()
     connection.close()
 
@@ -126,7 +126,7 @@ def test_before_the_index_is_open_nobody_is_asked(world: World, listening: Liste
     world.fake_sink.busy_calls = 0
     running.opened()
     assert ask(listening, {"text": "printer"})[0] == 200
-    assert running.stop() == DRAINED
+    assert running.stop() == Ending.DRAINED
 
 
 def test_a_query_that_is_open_when_the_drain_begins_is_answered(world: World, listening: Listening) -> None:
@@ -145,7 +145,7 @@ def test_a_query_that_is_open_when_the_drain_begins_is_answered(world: World, li
     sink.gate.set()
     asking.join(WAIT_S)
     assert [(status, len(answer["hits"])) for status, answer in answers] == [(200, 1)]
-    assert running.wait() == DRAINED
+    assert running.wait() == Ending.DRAINED
 
 
 def ask_refused(listening: Listening) -> bool:

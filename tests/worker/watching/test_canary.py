@@ -9,6 +9,7 @@ import pytest
 from producers.kafka import Delivered, KafkaProducer, OutgoingRecord, QueueFull
 from worker.asking.refusals import QueryReply
 from worker.asking.requests import QueryRequest
+from worker.runtime.surroundings import Surroundings
 from worker.watching.canary import Canary
 
 LOST_S = 60.0
@@ -31,7 +32,12 @@ class Line:
         self.invisible = 0
         """How many queries find other canaries only."""
         self.canary = Canary(
-            cast("KafkaProducer", self), "logs", self.ask, every_s=5, lost_s=LOST_S, clock=self.clock, wall_ms=lambda: 1_000_000.0
+            cast("KafkaProducer", self),
+            "logs",
+            self.ask,
+            Surroundings(clock=self.clock, wall_ms=lambda: 1_000_000.0),
+            every_s=5,
+            lost_s=LOST_S,
         )
 
     def clock(self) -> float:

@@ -9,7 +9,8 @@ from tests.worker.running import Ended, World, lines_of, wait_until
 from tests.worker.serving.schemas import check
 from worker.asking.refusals import Refused
 from worker.runtime.logs import recent_faults
-from worker.runtime.process import DRAINED, vectail_version
+from worker.runtime.process import vectail_version
+from worker.service.shutdown import Ending
 from worker.service.status_document import worker_name
 from worker.settings.tables import DecodeTable, RedactTable
 
@@ -26,7 +27,7 @@ def ask(running: Ended, path: str, **params: str) -> Any:  # noqa: ANN401 - JSON
 
 
 def indexed(running: Ended, records: int) -> None:
-    wait_until(lambda: running.service.pipeline.log_ledger.tally["indexed"] >= records, f"{records} indexed records")
+    wait_until(lambda: running.service.pipeline.indexing.ledger.tally["indexed"] >= records, f"{records} indexed records")
 
 
 def test_a_worker_that_works_says_who_it_is_and_what_it_did(world: World) -> None:
@@ -49,7 +50,7 @@ def test_a_worker_that_works_says_who_it_is_and_what_it_did(world: World) -> Non
     assert {one["state"] for one in status["conditions"]} == {"ok"}
     assert all(one["summary"] for one in status["conditions"])
     assert status["canary"] is None
-    assert running.stop() == DRAINED
+    assert running.stop() == Ending.DRAINED
 
 
 def since_ms(running: Ended) -> float:
@@ -98,7 +99,7 @@ def test_the_lag_is_that_of_both_groups_and_has_the_past_that_the_worker_saw(wor
     (read,) = (one for one in logs["partitions"] if one["end"])
     assert (read["topic"], read["committed"], read["end"]) == (world.topic, 50, 50)
     assert read["history"][-1][1] == 0
-    assert running.stop() == DRAINED
+    assert running.stop() == Ending.DRAINED
 
 
 def test_dead_letters_are_shown_with_reason_place_and_a_redacted_beginning(world: World) -> None:

@@ -14,6 +14,10 @@ INTERVAL_S = 90.0
 @dataclass
 class Poller:
     last_poll_s: float = 1_000.0
+    joined: bool = True
+
+    def has_joined(self, now_s: float) -> bool:
+        return self.joined and now_s > 0
 
 
 @dataclass
@@ -31,7 +35,7 @@ class Worker:
     def __init__(self) -> None:
         self.now_s = 1_001.0
         self.phase: Phase = "running"
-        self.engine_is_up = self.has_joined = True
+        self.engine_is_up = True
         self.logs, self.queries = Poller(), Poller()
         self.store = Stage("store-1")
         self.wrong = {"kafka": "", "index": "", "redis": ""}
@@ -42,7 +46,6 @@ class Worker:
             probes=self.probes,
             phase=lambda: self.phase,
             engine_is_up=lambda: self.engine_is_up,
-            has_joined=lambda: self.has_joined,
             max_poll_interval_s=INTERVAL_S,
             clock=lambda: self.now_s,
         )
@@ -73,7 +76,7 @@ def test_a_worker_that_is_well_is_alive_and_ready(worker: Worker) -> None:
 
 def test_alive_depends_on_nothing_outside(worker: Worker) -> None:
     worker.wrong = dict.fromkeys(worker.wrong, "away")
-    worker.engine_is_up = worker.has_joined = False
+    worker.engine_is_up = worker.queries.joined = False
     assert not worker.ready().is_good
     assert worker.health.alive().status == "alive"
 
@@ -101,8 +104,8 @@ def test_while_it_starts_or_stops_it_is_alive_and_not_ready(worker: Worker, phas
 @pytest.mark.parametrize("name", ["kafka", "index", "engine", "assignment"])
 def test_what_is_away_is_named(worker: Worker, name: str) -> None:
     worker.wrong |= {name: "nobody answers"}
-    worker.engine_is_up, worker.has_joined = name != "engine", name != "assignment"
-    reasons = {"engine": "being made anew", "assignment": "waiting for the groups to assign partitions"}
+    worker.engine_is_up, worker.logs.joined = name != "engine", name != "assignment"
+    reasons = {"engine": "a new engine is being loaded", "assignment": "waiting for the groups to assign partitions"}
     verdict = worker.ready()
     assert (verdict.status, verdict.is_good) == ("not_ready", False)
     assert {check: said for check, said in verdict.checks.items() if said != "ok"} == {name: reasons.get(name, "nobody answers")}

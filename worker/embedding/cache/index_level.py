@@ -41,9 +41,9 @@ class IndexLevel:
         except SinkBusy as error:
             if self._breaker.on_failure(admission, self._clock()):
                 self._say(
-                    f"the index does not say which templates it has ({error}); they are embedded; asked again within {LONGEST_WAIT_S:g} s"
+                    f"templates cannot be looked up in the index ({error}); they are embedded; trying again within {LONGEST_WAIT_S:g} s"
                 )
             return {}
         if self._breaker.on_success(admission):
-            self._say("the index says again which templates it has")
+            self._say("templates can be looked up in the index again")
         return found

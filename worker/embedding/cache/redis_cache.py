@@ -18,6 +18,7 @@ from worker.embedding.cache.redis_reader import Fetch, RedisReader
 from worker.embedding.cache.redis_writer import QUEUE_BYTES, RedisWriter
 from worker.embedding.model.space import CacheKey, EmbeddingSpace
 from worker.runtime.stage import Crash
+from worker.runtime.surroundings import Surroundings
 from worker.settings.tables import RedisTable
 
 _DRAW = random.SystemRandom().random
@@ -36,16 +37,15 @@ class RedisCache:
         self,
         table: RedisTable,
         space: EmbeddingSpace,
+        surroundings: Surroundings,
         *,
-        say: Callable[[str], None],
         on_crash: Crash,
-        clock: Callable[[], float] = time.monotonic,
         draw: Callable[[], float] = _DRAW,
         queue_bytes: int = QUEUE_BYTES,
     ) -> None:
         """Connects at first use. Raises RedisMisconfigured, which names the setting.
 
-        `say` gets one line about a change of the server's state, on any thread; `draw` returns a number from 0 to 1 (see Breaker).
+        A change of the server's state is one line in the log; `draw` returns a number from 0 to 1 (see Breaker).
         """
         from worker.embedding.cache.redis_client import RedisClient  # noqa: PLC0415 - 0.15 s that a start without Redis need not take
 
@@ -53,8 +53,8 @@ class RedisCache:
         self._budget_s = table.read_budget_s
         self._key_prefix = f"vectail:{space.id}:".encode("ascii")
         self._codec = FrameCodec(space.dim, table.secret.get_secret_value())
-        self._say = say
-        self._clock = clock
+        self._say = surroundings.say
+        self._clock = surroundings.clock
         self._closed = False
         self._has_said_refused = False
         self.tally = CacheTally()
@@ -68,7 +68,7 @@ class RedisCache:
             self.tally,
             ttl_s=table.ttl_s,
             queue_bytes=queue_bytes,
-            clock=clock,
+            clock=surroundings.clock,
             on_change=self._note_writes,
             on_crash=on_crash,
         )

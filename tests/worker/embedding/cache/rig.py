@@ -12,6 +12,7 @@ from worker.embedding.cache.breaker import LONGEST_WAIT_S
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.cache.redis_writer import QUEUE_BYTES
 from worker.embedding.model.space import CacheKey, EmbeddingSpace
+from worker.runtime.surroundings import Surroundings
 from worker.settings.tables import RedisTable
 
 DIM = 384
@@ -60,9 +61,8 @@ class Rig:
         self.cache = RedisCache(
             table,
             space or space_of(),
-            say=self.said.append,
+            Surroundings(say=self.said.append, clock=lambda: self.now_s),
             on_crash=lambda _, error: self.crashes.append(error),
-            clock=lambda: self.now_s,
             draw=lambda: 1.0,
             queue_bytes=queue_bytes,
         )

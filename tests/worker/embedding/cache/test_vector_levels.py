@@ -105,4 +105,4 @@ def test_an_index_that_failed_again_and_again_is_left_alone_until_its_time_has_c
     assert "away" in said[0]
     now_s[0] += LONGEST_WAIT_S
     assert list(level.find([TemplateId("a"), TemplateId("b")])) == ["a"]
-    assert said[1:] == ["the index says again which templates it has"]
+    assert said[1:] == ["templates can be looked up in the index again"]

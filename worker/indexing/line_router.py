@@ -1,15 +1,18 @@
-"""What becomes of a template whose flight has begun: its vector is found in a cache or in the index, or the engine makes it.
+"""The way of lines from prepare to the store, by their templates: at once, or behind a new template and its vector.
 
-Prepare begins with it on its own thread; the embed thread brings what the engine made. Either way a template with its vector goes to the
-store stage, and one without fails its flight.
+Lines of known templates go to the store, those of a rejected one are rejected, and those of a template in flight are parked. A new
+template's vector is found in a cache or in the index, or the engine makes it and the embed thread brings it. Either way a template with
+its vector goes to the store stage, and one without fails its flight.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from consumers.rejection import Rejection
-from sinks.row import TemplateId
+import numpy as np
+from numpy.typing import NDArray
+
+from sinks.block import Lines
 from worker.embedding.cache.vector_levels import Levels
 from worker.embedding.embedder import Embedded, EmbeddingLate, EncodedText, Submit
 from worker.embedding.model.space import Digester
@@ -17,8 +20,8 @@ from worker.embedding.model.vectors import EmbeddingFailed
 from worker.embedding.tokenizer import Encoded, Tokenizer
 from worker.indexing.dead_letter_reasons import rejected_by_engine
 from worker.indexing.flights import Completed, Flights
-from worker.indexing.line_batch import EmbeddedTemplate, NewTemplate, StoreItem
-from worker.runtime.lane import Outlet
+from worker.indexing.line_batch import EmbeddedTemplate, LineBatch, NewTemplate, StoreOutlet
+from worker.indexing.line_memory import held_bytes
 from worker.runtime.limits import FaultLimit
 
 _FIRST_TEMPLATES = 128
@@ -43,38 +46,44 @@ class TemplateEncoder:
         return self.tokenizer.encode([self.prefix + text for text in texts])
 
 
-class NewTemplates:
-    """Every template that it is given lands, goes to the store with its vector, or fails its flight.
+class LineRouter:
+    """Every template whose flight begins here lands, goes to the store with its vector, or fails its flight.
 
-    Thread: `begin` prepare's, and so is the encoder; the engine's outcomes come on the embed thread.
+    Thread: prepare's, and so is the encoder; the engine's outcomes come on the embed thread.
     """
 
     def __init__(
         self,
         *,
+        flights: Flights,
         encoder: TemplateEncoder,
         levels: Levels,
-        rewrite_found: Callable[[], bool],
-        flights: Flights,
         submit: Submit,
-        store: Outlet[StoreItem],
-        fail_flight: Callable[[TemplateId, Rejection], None],
+        store: StoreOutlet,
         rejected: FaultLimit,
     ) -> None:
-        """`rewrite_found`: rows do not live for ever, so a template found in the index, however old, is written again.
-
-        `fail_flight` remembers a template as rejected, with the reason, and rejects the lines that waited for it.
-        """
+        """`rejected`: texts that the engine rejects in a row."""
+        self._flights = flights
         self._encoder = encoder
         self._levels = levels
-        self._rewrite_found = rewrite_found
-        self._flights = flights
         self._submit = submit
         self._store = store
-        self._fail_flight = fail_flight
         self._rejected = rejected
 
-    def begin(self, templates: Sequence[NewTemplate]) -> None:
+    def held_bytes(self, lines: Lines, begins: list[int]) -> NDArray[np.int64]:
+        """Return how much memory each of n lines takes from now on: int64[n]; `begins`: where each batch of them begins."""
+        is_new = self._flights.are_new(lines.template.values)
+        return held_bytes(lines, begins=begins, is_new=is_new, dim=self._encoder.digester.dim)
+
+    def send(self, batches: Sequence[LineBatch]) -> None:
+        """Send lines the shortest way. Raises as the store does for those it rejects."""
+        joined = self._flights.join(batches)
+        for batch, rejection in joined.rejected:
+            self._store.reject(batch, rejection)
+        self._store.lane.put(joined.known)
+        self._begin_all(joined.mine)
+
+    def _begin_all(self, templates: Sequence[NewTemplate]) -> None:
         """Finish the templates that are cached or stored already; the others go to the engine."""
         first, size = 0, _FIRST_TEMPLATES
         while first < len(templates):
@@ -85,7 +94,7 @@ class NewTemplates:
         encoded = self._encoder.encode([one.text for one in templates])
         keys = {one.template: self._encoder.digester.digest(one.text) for one in templates}
         vectors = self._levels.find(keys)
-        rewrite_found = self._rewrite_found()
+        rewrite_found = self._flights.forgets  # a template found in the index, however old
         landings: list[Completed] = []
         cached: list[EmbeddedTemplate] = []
         missing: list[NewTemplate] = []
@@ -100,11 +109,11 @@ class NewTemplates:
                 landings.append(Completed(one.template, len(ids), found.source))
             else:
                 cached.append(EmbeddedTemplate(one.template, one.text, found.vector, len(ids), found.source))
-        self._store.put(cached)
+        self._store.lane.put(cached)
         tokens = [len(text.ids) for text in texts]
         self._submit(texts, partial(self._take_embedded, missing, tokens))
         if landings:
-            self._store.put(self._flights.land(landings))
+            self._store.lane.put(self._flights.land(landings))
 
     def _take_embedded(self, templates: Sequence[NewTemplate], tokens: Sequence[int], embedded: Sequence[Embedded]) -> None:
         """Send on what the engine made. Raises LimitReached, and as the store step does."""
@@ -114,9 +123,9 @@ class NewTemplates:
             if isinstance(outcome, EmbeddingLate):
                 raise TypeError("it is never too late for a template")
             if isinstance(outcome, EmbeddingFailed):
-                self._fail_flight(one.template, rejected_by_engine(outcome))
+                self._store.fail_flight(one.template, rejected_by_engine(outcome))
                 self._rejected.fault()
             else:
                 self._rejected.good()
                 made.append(EmbeddedTemplate(one.template, one.text, outcome, tokens[place], "engine"))
-        self._store.put(made)
+        self._store.lane.put(made)
