@@ -6,14 +6,14 @@ the model's and Milvus's libraries. Every error ends as one line on standard err
 """
 
 from collections.abc import Callable
-from pathlib import Path
 from threading import Event
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
 
 from worker.cli.compact_commands import compact_app
+from worker.cli.demo_commands import demo_app
 from worker.cli.dlq_commands import dlq_app
 from worker.cli.doctor_commands import doctor_app
 from worker.cli.exits import CommandFailed, stop_on_signals, usage_error, user_error
@@ -43,55 +43,10 @@ app = typer.Typer(
 )
 topics_app = typer.Typer(help="Create the Kafka topics that vectail needs.", **TYPER_SETTINGS)
 config_app = typer.Typer(help="Check the settings, or show all of them.", **TYPER_SETTINGS)
-for verbs in (search_app, positions_app, verify_app, compact_app, peek_app, doctor_app, mcp_app):
+for verbs in (demo_app, search_app, positions_app, verify_app, compact_app, peek_app, doctor_app, mcp_app):
     app.add_typer(verbs)
 for verb, verbs in (("dlq", dlq_app), ("topics", topics_app), ("config", config_app), ("masks", masks_app), ("model", model_app)):
     app.add_typer(verbs, name=verb)
-
-
-EngineOption = Annotated[
-    Literal["auto", "vllm", "llama"] | None,
-    typer.Option(help="Engine of the model. Default: engine.name; if that is auto, llama.cpp, and vLLM only for large files."),
-]
-
-
-@app.command("demo")
-@takes_shared(kafka=False)
-def demo_verb(
-    files: Annotated[
-        list[str] | None, typer.Argument(help="Log files, `-` for standard input. Default: a synthetic stream of logs.", metavar="FILE")
-    ] = None,
-    *,
-    query: Annotated[
-        list[str] | None,
-        typer.Option("--query", "-q", help="Ask this when everything is indexed; may be repeated.", metavar="TEXT"),
-    ] = None,
-    data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep the index in this folder; the next demo with it adds to the index.")
-    ] = None,
-    k: Annotated[int, typer.Option("-k", help="Hits for each question.", min=1, max=1000, metavar="N")] = 5,
-    serve: Annotated[bool, typer.Option("--serve", help="Keep running, with the page in your browser and `vectail search`.")] = False,
-    engine: EngineOption = None,
-    shared: Shared,
-) -> None:
-    """See it work: index your log files and search them.
-
-    Everything runs in one process, on an embedded Kafka broker, Milvus Lite and a model that is installed with vectail: no server and
-    no GPU is needed.
-    """
-    from worker.cli.demo_start import begin_demo, engine_flags
-
-    screen = shared.screen()
-    start = begin_demo(files or (), shared.config, engine_flags(engine), screen, serve=serve)
-
-    from worker.cli.demo import DemoOptions, demo  # takes seconds to import
-    from worker.cli.question_options import checked_text
-
-    queries = tuple(map(checked_text, query or ()))
-    stop = Event()
-    stop_on_signals(stop.set)
-    options = DemoOptions(files=tuple(files or ()), queries=queries, data=data, k=k, serve=serve, engine=engine, config=shared.config)
-    demo(options, screen, start=start, ready=shared.show, stop=stop)
 
 
 @app.command("run")

@@ -1,14 +1,14 @@
 """What a verb asks, as a query has it: checked before it is sent, and refused in the words of the command line."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from worker.asking.filters import FILTERS
+from worker.asking.filters import FILTERS, option_of
 from worker.asking.places import RecordPlace
 from worker.asking.refusals import BadQuery
 from worker.cli.exits import user_error
-from worker.cli.filter_options import as_text, option_of
+from worker.cli.filter_options import as_text
 from worker.querying.forms import parse_query
 
 NEIGHBOURS: Final = 5
@@ -27,6 +27,11 @@ def checked(**parts: object) -> Request:
     except BadQuery as error:
         raise user_error(f"{_option(error.field)}: {error.reason}") from None
     return request
+
+
+def text_of(words: Sequence[str] | None) -> str | None:
+    """Return the words of a question as its text. Raises CommandFailed for blank text."""
+    return checked_text(" ".join(words)) if words else None
 
 
 def checked_text(text: str) -> str:

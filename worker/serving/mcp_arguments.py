@@ -69,10 +69,10 @@ class Windowed(Sized):
 def _filter_argument(name: str, of: Of) -> tuple[Any, Any]:
     wanted = not name.startswith(EXCLUDES)
     example = f" ({of.example})" if wanted and of.example else ""
-    lines = f"{'Only' if wanted else 'No'} lines {'with' if of.value == 'NAME=VALUE' else 'of'} these {of.many}{example}."
+    lines = f"{'Only' if wanted else 'No'} lines {'with' if of.kind == 'pairs' else 'of'} these {of.many}{example}."
     if of.field:
         return str, Field(default="", max_length=LABEL_CHARACTERS, description=f"Only lines of this {of.one}.")
-    return (Values, Field(default={}, description=lines)) if of.value == "NAME=VALUE" else (Names, Field(default=[], description=lines))
+    return (Values, Field(default={}, description=lines)) if of.kind == "pairs" else (Names, Field(default=[], description=lines))
 
 
 if TYPE_CHECKING:
