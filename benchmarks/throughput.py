@@ -17,8 +17,8 @@ from typing import Any
 from benchmarks.copies import copies, texts_of_files
 from benchmarks.program import FILES, Figures, option, program
 from worker.cli.demo import demo
-from worker.cli.demo_commands import DemoOptions
 from worker.cli.screen import Screen
+from worker.cli.verb_options import DemoOptions
 from worker.service.service import Service
 
 QUICK_LINES, QUICK_KNOWN_LINES = 2_000, 400_000

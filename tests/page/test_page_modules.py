@@ -84,7 +84,7 @@ def test_a_filter_that_is_declared_is_in_the_address_the_question_the_chips_and_
         const chips = filterChips();
         chips.update(state);
         history.replaceState(null, "", "?pod=web-2");
-        const shown = [...chips.node.querySelectorAll("bdi:last-of-type")].map((one) => one.textContent);
+        const shown = [...chips.node.querySelectorAll("li > bdi")].map((one) => one.textContent);
         return [href({}, state), filters, shown, vectailCommand({ filters }), tabHref("live"), href({ pod: "" }, state)];
     }"""
     assert page.evaluate(script, world.url) == [

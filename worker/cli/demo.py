@@ -17,7 +17,6 @@ from producers.feed import FeedProgress
 from producers.kafka import EmbeddedBroker, KafkaProducer
 from producers.log_feed import EXAMPLE_QUERIES
 from sinks.reading.counting import CountQuery
-from worker.cli.demo_commands import DemoOptions
 from worker.cli.demo_feed import TOPIC, index_lines
 from worker.cli.demo_start import DemoStart, begin_demo, choose_engine, engine_flags, say_page
 from worker.cli.exits import user_error
@@ -28,6 +27,7 @@ from worker.cli.run import BackgroundService, load_or_fail, open_service
 from worker.cli.screen import Screen
 from worker.cli.search_screen import show_demo
 from worker.cli.search_verb import ask
+from worker.cli.verb_options import DemoOptions
 from worker.embedding.loaded import LoadedModel, chosen_engine
 from worker.runtime.logs import RateLimitedLog, configure_logs
 from worker.service.service import Service

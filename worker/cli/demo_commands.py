@@ -1,40 +1,14 @@
 """`vectail demo`: options and help; the work is in `demo`."""
 
-from dataclasses import dataclass
-from pathlib import Path
 from threading import Event
-from typing import Annotated, Literal
 
 import typer
 
 from worker.cli.exits import stop_on_signals
 from worker.cli.options import TYPER_SETTINGS, Shared, takes_options, takes_shared
+from worker.cli.verb_options import DemoOptions
 
 demo_app = typer.Typer(**TYPER_SETTINGS)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DemoOptions:
-    """The options of `vectail demo`."""
-
-    files: Annotated[
-        list[str] | None, typer.Argument(help="Log files, `-` for standard input. Default: a synthetic stream of logs.", metavar="FILE")
-    ] = None
-    query: Annotated[
-        list[str] | None,
-        typer.Option("--query", "-q", help="Ask this when everything is indexed; may be repeated.", metavar="TEXT"),
-    ] = None
-    data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep the index in this folder; the next demo with it adds to the index.")
-    ] = None
-    k: Annotated[int, typer.Option("-k", help="Hits for each question.", min=1, max=1000, metavar="N")] = 5
-    serve: Annotated[bool, typer.Option("--serve", help="Keep running, with the page in your browser and `vectail search`.")] = False
-    engine: Annotated[
-        Literal["auto", "vllm", "llama"] | None,
-        typer.Option(help="Engine of the model. Default: engine.name; if that is auto, llama.cpp, and vLLM only for large files."),
-    ] = None
-    synthetic_lines: Annotated[int, typer.Option(hidden=True, min=1)] = 20_000
-    """Length of the synthetic stream when no file is given."""
 
 
 @demo_app.command("demo")

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from producers.file_lines import STDIN, FileUnreadable, check_files
-from worker.cli.demo_commands import DemoOptions
 from worker.cli.exits import user_error
 from worker.cli.options import Flags, worker_settings_or_fail
 from worker.cli.screen import Screen
+from worker.cli.verb_options import DemoOptions
 from worker.runtime.listening import HttpRefused, Listening, listen
 from worker.settings.settings import Settings
 

@@ -1,17 +1,14 @@
 """`vectail masks`: options and help; the work is in `masks_list` and `masks_diff`."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
 from worker.cli.options import TYPER_SETTINGS, JsonOption, Shared, takes_options, takes_shared
 from worker.cli.output import print_json
+from worker.cli.verb_options import DiffOptions
 
 masks_app = typer.Typer(help="Show the masks, or what a change of masks does.", **TYPER_SETTINGS)
-
-TopicOption = Annotated[str | None, typer.Option(help="The topic whose settings hold. Default: the first of the settings.", metavar="NAME")]
-_SETS = "a settings file, `default` (the built-in masks), or `2` (those of version 2)"
 
 
 @masks_app.command("list")
@@ -29,22 +26,6 @@ def masks_list_verb(
     from worker.cli.masks_screen import show_masks
 
     shared.show(list_masks(shared.settings(), topic), show_masks)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DiffOptions:
-    """The options of `vectail masks diff`."""
-
-    old: Annotated[str, typer.Argument(help=f"The masks of now: {_SETS}.", metavar="OLD")]
-    new: Annotated[str, typer.Argument(help="The masks to come, given likewise.", metavar="NEW")]
-    files: Annotated[list[str], typer.Argument(help="Log files, `-` for standard input.", metavar="FILE")]
-    sample: Annotated[int, typer.Option(help="Read about this many lines, spread over the files.", min=1, max=5_000_000, metavar="N")] = (
-        200_000
-    )
-    k: Annotated[int, typer.Option("-k", help="Show this many merged templates, and as many split ones.", min=1, max=1000, metavar="N")] = (
-        10
-    )
-    topic: TopicOption = None
 
 
 @masks_app.command("diff")

@@ -11,8 +11,8 @@ from consumers.text.mask import MASKS
 from consumers.text.mask_patterns import VERSION_2_MASKS
 from producers.file_lines import FileUnreadable, check_files
 from worker.cli.exits import user_error
-from worker.cli.masks_commands import DiffOptions
 from worker.cli.options import settings_or_fail
+from worker.cli.verb_options import DiffOptions
 from worker.estimate.line_sampling import LineSample
 from worker.estimate.sample_texts import SampleTexts, mask_table
 from worker.masks.mask_difference import MaskDifference, Regrouping

@@ -15,8 +15,8 @@ from tests.faults.index import Index, read_index
 from tests.worker.cli.conftest import NewScreen
 from tests.worker.cli.console import vectail
 from worker.cli.demo import demo, next_run_epoch
-from worker.cli.demo_commands import DemoOptions
 from worker.cli.exits import CommandFailed
+from worker.cli.verb_options import DemoOptions
 
 PLAIN = [b"2024-05-01 10:00:%02d INFO request %d of user-%d was served in %d ms" % (n % 60, n, n % 7, n * 7 % 90) for n in range(200)]
 JSON = [b'{"level": "ERROR", "service": "payments", "message": "card %d was declined by the bank"}' % n for n in range(20)]

@@ -12,9 +12,9 @@ import pytest
 from tests.worker.cli.conftest import NewScreen
 from tests.worker.cli.console import WAIT_S, RunningVerb
 from worker.cli.demo import demo
-from worker.cli.demo_commands import DemoOptions
 from worker.cli.demo_start import WORTH_WAITING_BYTES, EngineName, begin_demo, choose_engine
 from worker.cli.exits import CommandFailed
+from worker.cli.verb_options import DemoOptions
 
 
 @pytest.fixture

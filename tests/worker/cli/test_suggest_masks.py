@@ -12,10 +12,10 @@ from confluent_kafka.admin import AdminClient
 from producers.kafka import EmbeddedBroker
 from tests.worker.cli.conftest import RunHere
 from worker.cli.exits import CommandFailed
-from worker.cli.masks_commands import DiffOptions
 from worker.cli.masks_diff import diff_masks
 from worker.cli.suggest_masks import SuggestOptions, suggest_masks
 from worker.cli.suggest_screen import shown_suggestions, toml_string
+from worker.cli.verb_options import DiffOptions
 from worker.settings.settings import load_settings
 
 NAMES = ("ada", "bob", "carol", "dave", "erin", "frank")
