@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 from consumers.record import Partition
 from producers.feed import FeedProgress
@@ -44,10 +43,10 @@ def demo(
     screen: Screen,
     *,
     start: DemoStart | None = None,
-    ready: Callable[[dict[str, Any]], None] = lambda _result: None,
+    ready: Callable[[dict[str, object]], None] = lambda _result: None,
     ended: Callable[[Service], None] = lambda _service: None,
     stop: threading.Event | None = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Run the demo and return the object that `--json` prints. Raises CommandFailed.
 
     `start` is what `begin_demo` returned, if it was called already. `ready` gets the object as soon as it is known, before serving;
@@ -146,7 +145,7 @@ def _create_topics(settings: Settings) -> None:
 
 def _feed_and_ask(
     options: DemoOptions, queries: Sequence[str], background: BackgroundService, client: QueryClient, screen: Screen
-) -> dict[str, Any]:
+) -> dict[str, object]:
     fed = FeedProgress()
     started_s = time.monotonic()
     index_lines(options.files or options.synthetic_lines, background.service.settings, background, fed, screen)
@@ -158,7 +157,7 @@ def _feed_and_ask(
     return result
 
 
-def _figures(service: Service, fed: FeedProgress) -> dict[str, Any]:
+def _figures(service: Service, fed: FeedProgress) -> dict[str, object]:
     pipeline = service.pipeline
     tally = pipeline.log_ledger.tally
     counts, lines = service.connections.sink.counts(), pipeline.reader.count(CountQuery()).rows

@@ -3,9 +3,10 @@
 Pure: takes the facts of `worker.cli.estimate_verb`, returns text of at most 80 columns.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
+from worker.cli.estimate_verb import EstimateJson
 from worker.cli.screen_tables import Column, plain, table
 from worker.runtime.wording import counted
 
@@ -16,11 +17,11 @@ _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
 class _Row(NamedTuple):
     name: str
     key: str
-    shown: Callable[[Any], str]
+    shown: Callable[[float | None], str]
     rests_on: str = ""
 
 
-def shown_estimate(facts: Mapping[str, Any]) -> str:
+def shown_estimate(facts: EstimateJson) -> str:
     """Return the text for the terminal."""
     read = (_what_was_read(facts), f"Read as the settings of topic {facts['topic']} say.", *_left_out(facts))
     if not facts["entries"]:
@@ -47,6 +48,10 @@ def shown_share(share: float | None) -> str:
     return "> 99.9 %" if 99.95 <= percent < 100 else f"{percent:.1f} %"  # noqa: PLR2004 - to 100.0
 
 
+def _bytes(value: float | None) -> str:
+    return "-" if value is None else shown_bytes(value)
+
+
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:,.0f}"
 
@@ -55,7 +60,7 @@ def _one_digit(value: float | None) -> str:
     return "-" if value is None else f"{value:,.1f}"
 
 
-def _what_was_read(facts: Mapping[str, Any]) -> str:
+def _what_was_read(facts: EstimateJson) -> str:
     sampled = facts["sampled"]
     files = f"{counted(facts['files'], 'file')}, {shown_bytes(facts['bytes'])}: "
     if facts["basis"] == "sample":
@@ -65,7 +70,7 @@ def _what_was_read(facts: Mapping[str, Any]) -> str:
     return f"{files}{counted(facts['lines'], 'line')}, all of them read."
 
 
-def _left_out(facts: Mapping[str, Any]) -> Iterator[str]:
+def _left_out(facts: EstimateJson) -> Iterator[str]:
     sampled = facts["sampled"]
     reasons = {
         "empty": sampled["empty_lines"],
@@ -78,7 +83,7 @@ def _left_out(facts: Mapping[str, Any]) -> Iterator[str]:
         yield f"Not UTF-8: {counted(sampled['not_utf8_lines'], 'line')} of those read. Is this a text file?"
 
 
-def _table(facts: Mapping[str, Any]) -> list[str]:
+def _table(facts: EstimateJson) -> list[str]:
     columns: Sequence[Column[_Row]] = (
         Column("", "name"),
         Column("template", lambda row: row.shown(facts["template"][row.key]), is_right=True),
@@ -88,7 +93,7 @@ def _table(facts: Mapping[str, Any]) -> list[str]:
     return plain(table(list(_rows(facts)), columns))
 
 
-def _rows(facts: Mapping[str, Any]) -> Iterator[_Row]:
+def _rows(facts: EstimateJson) -> Iterator[_Row]:
     is_sample = facts["basis"] == "sample"
     seen, scaled = ("predicted", "scaled") if is_sample else ("counted", "counted")
     yield _Row("templates", "templates", _number, seen)
@@ -105,19 +110,19 @@ def _rows(facts: Mapping[str, Any]) -> Iterator[_Row]:
     yield _Row(f"tokens/s at {facts['rate_lines_per_s']:,.10g} lines/s", "needed_tokens_per_s", _number, "computed")
     yield _Row("engine: seconds for all templates", "engine_s", _one_digit, "measured")
     yield _Row("engine: lines/s it keeps up with", "engine_lines_per_s", _number, "measured")
-    yield _Row("memory for all vectors", "memory_bytes", shown_bytes, "computed")
-    yield _Row("Redis", "redis_bytes", shown_bytes, "computed")
+    yield _Row("memory for all vectors", "memory_bytes", _bytes, "computed")
+    yield _Row("Redis", "redis_bytes", _bytes, "computed")
     yield _Row("Milvus: blocks of lines", "milvus_blocks", _number, scaled)
-    yield _Row("  their bytes", "milvus_block_bytes", shown_bytes, "measured")
+    yield _Row("  their bytes", "milvus_block_bytes", _bytes, "measured")
     yield _Row("  bytes a line", "milvus_bytes_per_line", _one_digit, "measured")
-    yield _Row("Milvus: templates with their vectors", "milvus_template_bytes", shown_bytes, "computed")
-    yield _Row("Milvus Lite: all of it on disk", "milvus_lite_disk_bytes", shown_bytes, "computed")
+    yield _Row("Milvus: templates with their vectors", "milvus_template_bytes", _bytes, "computed")
+    yield _Row("Milvus Lite: all of it on disk", "milvus_lite_disk_bytes", _bytes, "computed")
 
 
-def _conclusion(facts: Mapping[str, Any]) -> Iterator[str]:
+def _conclusion(facts: EstimateJson) -> Iterator[str]:
     engine = facts["engine"]
     if engine["tokens_per_s"] is None:
-        yield f"Engine: {engine['name']} computed nothing, so there are no seconds."
+        yield f"Engine: {engine['name']} computed nothing, so no times are known."
     else:
         measured = f"{engine['measured_tokens']:,} tokens in {engine['measured_s']:.1f} s"
         yield f"Engine: {engine['name']} computes {engine['tokens_per_s']:,.0f} tokens/s here ({measured})."
@@ -128,7 +133,8 @@ def _conclusion(facts: Mapping[str, Any]) -> Iterator[str]:
         yield f"Workers for {rate}, each half busy: {facts['workers']:,}."
     mode = facts["mode"]
     other = "exact" if mode == "template" else "template"
-    free = {name: int(_THOUSAND * facts[name]["entries_without_embedding_share"]) for name in (mode, other)}
+    modes = {"template": facts["template"], "exact": facts["exact"]}
+    free = {name: int(_THOUSAND * (modes[name]["entries_without_embedding_share"] or 0)) for name in (mode, other)}
     about = "about " if facts["basis"] == "sample" else ""
     yield (
         f"Of 1,000 lines, {about}{free[mode]:,} need no embedding: their template came before.\n"

@@ -5,7 +5,7 @@ It reads files and masks their lines under both sets; it needs no model, no Kafk
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from consumers.text.mask import MASKS
 from consumers.text.mask_patterns import VERSION_2_MASKS
@@ -30,7 +30,7 @@ VERSION_2: Final = "2"
 """Instead of a settings file: the built-in masks of version 2, the last with numbers, ids and addresses only."""
 
 
-def diff_masks(options: DiffOptions) -> dict[str, Any]:
+def diff_masks(options: DiffOptions) -> dict[str, object]:
     """Mask a sample of the lines under both sets and return what `--json` prints. Raises CommandFailed."""
     configure_logs(quiet=True)
     old, new = _settings(options.old), _settings(options.new)
@@ -78,7 +78,7 @@ def _masks(source: str, settings: Settings | None, topic: str) -> MaskTable:
     return MaskTable(disabled=later)
 
 
-def _groups(found: Sequence[Regrouping], most: int) -> dict[str, Any]:
+def _groups(found: Sequence[Regrouping], most: int) -> dict[str, object]:
     return {
         "templates": len(found),
         "parts": sum(len(group.parts) for group in found),

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from worker.asking.filters import FILTERS, option_of
 from worker.asking.places import RecordPlace
@@ -15,7 +15,7 @@ NEIGHBOURS: Final = 5
 """Records before and after a line by default."""
 _OPTIONS: Final = {"text": "TEXT", "k": "-k", "around": "--around"}
 
-Request = dict[str, Any]
+Request = dict[str, object]
 """A query on the wire."""
 
 
@@ -54,11 +54,12 @@ def around_of(place: str | None, neighbours: int | None) -> Request | None:
         raise user_error(f"--around {error}") from None
 
 
-def advice_of(request: Mapping[str, Any]) -> str:
+def advice_of(request: Mapping[str, object]) -> str:
     """Return in one sentence what to try when nothing was found."""
-    filters = request.get("filters", {})
-    tries = [f"without {' or '.join(option_of(name) for name in FILTERS if name in filters)}"] if set(filters) & set(FILTERS) else []
-    tries += ["over a longer time (--since, --until)"] if {"since_ms", "until_ms"} & set(filters) else []
+    given = request.get("filters")
+    filters = set(given) if isinstance(given, Mapping) else set()
+    tries = [f"without {' or '.join(option_of(name) for name in FILTERS if name in filters)}"] if filters & set(FILTERS) else []
+    tries += ["over a longer time (--since, --until)"] if {"since_ms", "until_ms"} & filters else []
     tries += ["by meaning (--mode dense)"] if request.get("mode") == "words" else []
     return f"Try it {', or '.join(tries)}." if tries else "`vectail templates --since all` lists all templates."
 

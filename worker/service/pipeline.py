@@ -48,7 +48,7 @@ from worker.querying.ready_query import Answerable, KafkaRequest
 from worker.runtime.fair_lock import FairLock
 from worker.runtime.fair_share import FairQueue
 from worker.runtime.lane import Inlet, Lane
-from worker.runtime.limits import MOST_REJECTED, FaultLimit, TopicFaultLimits
+from worker.runtime.limits import MOST_REJECTED, MOST_UNDECODABLE, FaultLimit, TopicFaultLimits
 from worker.runtime.stage import Crash, Meter, Stage, empty
 from worker.settings.masks_version import topic_masks_version
 from worker.settings.settings import Settings
@@ -101,7 +101,7 @@ class Pipeline:
         self.flights = Flights(keep_s=self._keep_s)
         index = IndexLevel(sink.templates.vectors, say=say, clock=time.monotonic, draw=random.SystemRandom().random)
         self.levels = Levels(memory=MemoryCache(settings.cache.memory_bytes), redis=redis, index=index.find, fail_point=at)
-        self._undecodable = TopicFaultLimits("undecodable records", most=settings.limits.max_consecutive_undecodable)
+        self._undecodable = TopicFaultLimits("undecodable records", most=MOST_UNDECODABLE)
         self._tokenizers: list[Tokenizer] = []
         self.redactor = new_redactor(settings.redact)
         """Of the prepare thread; it counts what it replaced."""

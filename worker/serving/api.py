@@ -177,7 +177,7 @@ class _Api:
         await places.enter_async_context(streams.one())
         await places.enter_async_context(self._answering.one())
 
-    def _document(self, document: OneAtATime) -> Endpoint:
+    def _document(self, document: OneAtATime[Mapping[str, str]]) -> Endpoint:
         async def answer(request: Request) -> Response:
             self._check(request)
             async with self._answering.one():
@@ -185,7 +185,7 @@ class _Api:
 
         return answer
 
-    def _action(self, action: OneAtATime) -> Endpoint:
+    def _action(self, action: OneAtATime[Mapping[str, object]]) -> Endpoint:
         async def answer(request: Request) -> Response:
             self._check(request, writes=True)
             self._check_body(request)

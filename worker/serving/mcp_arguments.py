@@ -47,7 +47,7 @@ class Sized(BaseModel):
         default=8_000,
         ge=1_000,
         le=MOST_CHARACTERS,
-        description="The answer is never longer than this; what was left out for it is said under left_out.",
+        description="The answer is never longer than this; left_out says what was left out to fit.",
     )
 
 
@@ -61,7 +61,7 @@ class Windowed(Sized):
         """Return the span of time. Raises BadArgument."""
         return window_of(self.since, self.until, now_ms)
 
-    def filters(self, now_ms: int) -> dict[str, Any]:
+    def filters(self, now_ms: int) -> dict[str, object]:
         """Return the filters of a query. Raises BadArgument."""
         return {**self.window(now_ms).filters(), **{name: value for name in FILTERS if (value := getattr(self, name, None))}}
 
@@ -158,7 +158,7 @@ class AroundArguments(Sized):
     before: int = Field(default=5, ge=0, le=500, description="How many Kafka records before it.")
     after: int = Field(default=5, ge=0, le=500, description="How many after it.")
 
-    def query(self) -> dict[str, Any]:
+    def query(self) -> dict[str, object]:
         """Return the part of a query. Raises BadArgument."""
         try:
             return {**RecordPlace.read(self.where)._asdict(), "before": self.before, "after": self.after}

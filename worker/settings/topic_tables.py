@@ -134,7 +134,6 @@ class TopicTable(Table):
                 keep=fields.keep,
             ),
             source_templates=decode.source_templates,
-            max_other_fields=decode.max_other_fields,
             timezone=None if self.timezone is None else ZoneInfo(self.timezone),
             year=self.year,
             max_record_bytes=decode.max_record_bytes,

@@ -147,7 +147,7 @@ def test_without_files_a_made_up_stream_is_searched_and_shown_and_nothing_is_lef
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     screen, written = new_screen(80)
 
-    result = demo(DemoOptions(k=2, synthetic_lines=1_000), screen)
+    result: dict[str, Any] = demo(DemoOptions(k=2, synthetic_lines=1_000), screen)
 
     told = written.getvalue()
     assert (result["records"], result["lines"]) == (1_000, 1_000)

@@ -38,7 +38,7 @@ def test_what_is_printed_is_a_settings_file_that_does_what_it_says(file: Path, t
     assert (facts["lines"], facts["templates"], facts["templates_after"]) == (7, 7, 2)
     pasted = tmp_path / "pasted.toml"
     pasted.write_text(shown_suggestions(facts), encoding="utf-8")
-    told = diff_masks(DiffOptions(old="default", new=str(pasted), files=[str(file)]))
+    told: dict[str, Any] = diff_masks(DiffOptions(old="default", new=str(pasted), files=[str(file)]))
     assert (told["old"]["templates"], told["new"]["templates"]) == (7, 2)
 
 
