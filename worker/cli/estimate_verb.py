@@ -54,19 +54,6 @@ class EstimateOptions:
     """The topic whose settings hold. None: the first of the settings."""
 
 
-class ReadSampleJson(TypedDict):
-    """What was read."""
-
-    lines: int
-    entries: int
-    bytes: int
-    stretches: int
-    empty_lines: int
-    undecodable_lines: int
-    too_large_lines: int
-    not_utf8_lines: int
-
-
 class TriedEngineJson(TypedDict):
     """How fast the engine was."""
 
@@ -86,7 +73,7 @@ class EstimatedFilesJson(TypedDict):
     basis: str
     lines: int
     entries: int
-    sampled: ReadSampleJson
+    sampled: Mapping[str, int]
     rate_lines_per_s: float
     mode: MaskMode
     template: Mapping[str, float | None]
