@@ -16,8 +16,9 @@ from typing import Any
 
 from benchmarks.copies import copies, texts_of_files
 from benchmarks.program import FILES, Figures, option, program
-from worker.cli.demo import DemoOptions, demo
+from worker.cli.demo import demo
 from worker.cli.screen import Screen
+from worker.cli.verb_options import DemoOptions
 from worker.service.service import Service
 
 QUICK_LINES, QUICK_KNOWN_LINES = 2_000, 400_000
@@ -34,7 +35,7 @@ def index(files: tuple[str, ...], *, folder: Path) -> tuple[dict[str, Any], dict
         stages["engine"] = service.pipeline.embedder.tally.seconds
         stages["sink"] = service.pipeline.indexing.store.tally.seconds
 
-    options = DemoOptions(files=files, queries=("error",), data=folder, k=1, serve=False, config=None)
+    options = DemoOptions(files=list(files), query=["error"], data=folder, k=1)
     return demo(options, Screen(silent=True), ended=look), stages
 
 

@@ -141,7 +141,7 @@ def test_copied_commands_leave_out_what_the_page_leaves_out(world: StubWorld, wa
     script = "async (page, body) => (await page('commands')).vectailCommand(body)"
     command = call(watched, world, script, {"text": "disk", "filters": filters})
     assert command == (
-        f"vectail search --level ERROR --not-service 'a b' --not-service=-x --not-family {DISK.id} --not-template {'0' * 32}"
+        f"vectail search --level ERROR --not-service 'a b' --not-service=-x --not-template {'0' * 32} --not-family {DISK.id}"
         " --not-field 'pod=it'\\''s' disk"
     )
     script = "async (page, body) => (await page('commands')).curlCommand('/api/search', body)"

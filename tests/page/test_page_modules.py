@@ -9,7 +9,10 @@ import pytest
 from tests.page.hostile import TEXTS
 from tests.page.stub_world import StubWorld
 from tests.page.watched import Watched
+from tests.worker.asking.one_more_filter import Filters
+from worker.asking.filters import filters_of
 from worker.querying.forms import parse_query
+from worker.serving.page_files import filters_module
 
 pytestmark = pytest.mark.process
 
@@ -65,6 +68,33 @@ def test_every_state_comes_back_from_its_own_address(world: StubWorld, watched: 
     }"""
     for state, restored in zip(states, call(watched, world, script, states), strict=True):
         assert {name: restored[name] for name in state} == state
+
+
+def test_a_filter_that_is_declared_is_in_the_address_the_question_the_chips_and_the_commands(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?tab=doctor", goto=False)
+    declared = filters_module(filters_of(Filters))
+    page.route("**/page/filters.js", lambda route: route.fulfill(body=declared, content_type="text/javascript"))
+    page.goto(f"{world.url}/?tab=doctor")
+    script = """async (root) => {
+        const page = (name) => import(`${root}/page/${name}.js`);
+        const [{ parse, tabHref, href }, { filtersOf }, { filterChips }, { vectailCommand }] = await Promise.all(
+            ["state", "search_request", "chips", "commands"].map(page));
+        const state = parse("?pod=web-2&service=web");
+        const filters = filtersOf(state, { since_ms: null, until_ms: null });
+        const chips = filterChips();
+        chips.update(state);
+        history.replaceState(null, "", "?pod=web-2");
+        const shown = [...chips.node.querySelectorAll("li > bdi")].map((one) => one.textContent);
+        return [href({}, state), filters, shown, vectailCommand({ filters }), tabHref("live"), href({ pod: "" }, state)];
+    }"""
+    assert page.evaluate(script, world.url) == [
+        "?pod=web-2&service=web",
+        {"service": ["web"], "pod": "web-2"},
+        ["web", "web-2"],
+        "vectail search --service web --pod web-2",
+        "?tab=live&pod=web-2",
+        "?service=web",
+    ]
 
 
 def test_a_field_in_the_address_is_cut_at_its_first_equals_sign_as_on_the_command_line(world: StubWorld, watched: Watched) -> None:

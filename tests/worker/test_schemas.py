@@ -82,9 +82,12 @@ def test_what_still_waits_at_the_end_of_a_drain_is_read_again(world: World, regi
     wait_until(lambda: world.stored() == ["a line", "behind it"], "the records that were left")
 
 
-def test_a_registry_that_has_none_of_the_schemas_stops_the_worker(world: World, registry: SchemaRegistryStub) -> None:
+def test_a_registry_that_has_none_of_the_schemas_stops_the_worker(
+    world: World, registry: SchemaRegistryStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.service.indexing_pipeline.MOST_UNDECODABLE", 3)
     world.send([avro("a line", 8)] * 5)
-    running = world.start(settings(world, registry, limits=LimitTable(max_consecutive_undecodable=3))).opened()
+    running = world.start(settings(world, registry)).opened()
     assert running.wait() == Ending.CRASHED
     assert isinstance(running.service.crash_error, LimitReached)
 

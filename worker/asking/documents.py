@@ -1,4 +1,4 @@
-"""What a worker says of itself to whoever asks: pages, documents and actions, whatever serves them."""
+"""What a worker reports about itself: pages, documents and actions, independent of what serves them."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple

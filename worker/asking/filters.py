@@ -40,6 +40,11 @@ class Of(NamedTuple):
     """Whether only a search needs it: other tools of MCP do without."""
 
     @property
+    def kind(self) -> Literal["list", "pairs", "text"]:
+        """What it is set to: a list of texts, lists of texts by name, or one text."""
+        return "text" if self.field else "pairs" if self.column == "fields" else "list"
+
+    @property
     def names_templates(self) -> bool:
         """Whether its values stand for templates."""
         return self.column in ("templates", "families")
@@ -136,3 +141,8 @@ def filters_of(model: type[BaseModel]) -> dict[str, Of]:
 
 
 FILTERS: Final = filters_of(Filters)
+
+
+def option_of(name: str) -> str:
+    """Return the option of the command line for a filter, or for an end of the window."""
+    return f"--{name.removesuffix('_ms').replace('fields', 'field').replace('_', '-')}"

@@ -7,7 +7,7 @@ import json
 from typing import Literal, NamedTuple
 
 ErrorCode = Literal["bad_query", "expired", "abandoned", "unavailable"]
-"""Why a query gets no hits: it is not valid, its deadline has passed, nobody waits for it, or the worker cannot answer now."""
+"""Why a query gets no hits: it is not valid, its deadline has passed, the client has stopped waiting, or the worker cannot answer now."""
 RefusalCode = Literal["not_found", "busy", "too_many"] | ErrorCode
 """Also of requests that are no queries: there is no such thing, another one is under way, or too many are."""
 ReplyCode = Literal["answered"] | ErrorCode

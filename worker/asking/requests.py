@@ -25,7 +25,7 @@ class SendReply(Protocol):
 
 
 class Requester(NamedTuple):
-    """Whoever waits for the reply to one query."""
+    """The client that waits for the reply to one query."""
 
     reply: SendReply
     taken_s: float

@@ -6,28 +6,38 @@ the model's and Milvus's libraries. Every error ends as one line on standard err
 """
 
 from collections.abc import Callable
-from pathlib import Path
 from threading import Event
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
 
-from worker.cli.compact_commands import compact_app
+from consumers.decode.rules import Format
 from worker.cli.dlq_commands import dlq_app
-from worker.cli.doctor_commands import doctor_app
 from worker.cli.exit_codes import USER_ERROR
-from worker.cli.exits import CommandFailed, stop_on_signals, usage_error, user_error
+from worker.cli.exits import CommandFailed, failure, stop_on_signals, usage_error, user_error
 from worker.cli.masks_commands import masks_app
-from worker.cli.mcp_commands import mcp_app
 from worker.cli.model_commands import model_app
 from worker.cli.offsets_commands import positions_app
-from worker.cli.options import TYPER_SETTINGS, ConfigOption, JsonOption, OrderedVerbs, Shared, takes_shared, worker_settings_or_fail
+from worker.cli.options import (
+    TYPER_SETTINGS,
+    BootstrapOption,
+    ConfigOption,
+    JsonOption,
+    OrderedVerbs,
+    Shared,
+    kafka_flags,
+    settings_or_fail,
+    takes_options,
+    takes_shared,
+    worker_settings_or_fail,
+)
 from worker.cli.output import facts_text, print_json, print_text, replace_unencodable
-from worker.cli.peek_commands import peek_app
 from worker.cli.search_commands import search_app
+from worker.cli.verb_options import DemoOptions
 from worker.cli.verify_commands import verify_app
 from worker.runtime.logs import printable, printable_lines
+from worker.runtime.wording import counted
 
 app = typer.Typer(
     name="vectail",
@@ -43,54 +53,30 @@ app = typer.Typer(
 )
 topics_app = typer.Typer(help="Create the Kafka topics that vectail needs.", **TYPER_SETTINGS)
 config_app = typer.Typer(help="Check the settings, or show all of them.", **TYPER_SETTINGS)
-for verbs in (search_app, positions_app, verify_app, compact_app, peek_app, doctor_app, mcp_app):
+for verbs in (search_app, positions_app, verify_app):
     app.add_typer(verbs)
 for verb, verbs in (("dlq", dlq_app), ("topics", topics_app), ("config", config_app), ("masks", masks_app), ("model", model_app)):
     app.add_typer(verbs, name=verb)
 
 
-EngineOption = Annotated[
-    Literal["auto", "vllm", "llama"] | None,
-    typer.Option(help="Engine of the model. Default: engine.name; if that is auto, llama.cpp, and vLLM only for large files."),
-]
-
-
 @app.command("demo")
+@takes_options
 @takes_shared(kafka=False)
-def demo_verb(
-    files: Annotated[
-        list[str] | None, typer.Argument(help="Log files, `-` for standard input. Default: a synthetic stream of logs.", metavar="FILE")
-    ] = None,
-    *,
-    query: Annotated[
-        list[str] | None,
-        typer.Option("--query", "-q", help="Ask this when everything is indexed; may be repeated.", metavar="TEXT"),
-    ] = None,
-    data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep the index in this folder; the next demo with it adds to the index.")
-    ] = None,
-    k: Annotated[int, typer.Option("-k", help="Hits for each question.", min=1, max=1000, metavar="N")] = 5,
-    serve: Annotated[bool, typer.Option("--serve", help="Keep running, with the page in your browser and `vectail search`.")] = False,
-    engine: EngineOption = None,
-    shared: Shared,
-) -> None:
+def demo_verb(*, options: DemoOptions, shared: Shared) -> None:
     """See it work: index your log files and search them.
 
     Everything runs in one process, on an embedded Kafka broker, Milvus Lite and a model that is installed with vectail: no server and
     no GPU is needed.
     """
-    from worker.cli.demo_start import begin_demo, engine_flags
+    from worker.cli.demo_start import begin_demo
 
     screen = shared.screen()
-    start = begin_demo(files or (), shared.config, engine_flags(engine), screen, serve=serve)
+    start = begin_demo(options, shared.config, screen)
 
-    from worker.cli.demo import DemoOptions, demo  # takes seconds to import
-    from worker.cli.question_options import checked_text
+    from worker.cli.demo import demo  # takes seconds to import
 
-    queries = tuple(map(checked_text, query or ()))
     stop = Event()
     stop_on_signals(stop.set)
-    options = DemoOptions(files=tuple(files or ()), queries=queries, data=data, k=k, serve=serve, engine=engine, config=shared.config)
     demo(options, screen, start=start, ready=shared.show, stop=stop)
 
 
@@ -134,6 +120,31 @@ def run_verb(
         configure_logs()
         move_log_group(settings, target, Event())
     raise typer.Exit(run_workers(settings, config, workers))
+
+
+@app.command("peek")
+@takes_shared()
+def peek_verb(
+    source: Annotated[str, typer.Argument(help="A topic, a log file, or `-` for standard input.", metavar="TOPIC|FILE")],
+    *,
+    number: Annotated[int, typer.Option("-n", help="Look at this many records.", min=1, max=10_000, metavar="N")] = 10,
+    form: Annotated[Format | None, typer.Option("--format", help="Read them as this format; overrides the settings.")] = None,
+    topic: Annotated[
+        str | None, typer.Option(help="Of a file: the topic whose settings hold. Default: the first of the settings.", metavar="NAME")
+    ] = None,
+    shared: Shared,
+) -> None:
+    """See how records are decoded, before you index them.
+
+    Shows of each record the format, the time and who said it, level, service, fields, the template that its text gets, and what was
+    uncertain. Of a topic the newest records are read, of a file the first lines. Nothing is indexed, nothing is committed.
+    """
+    from worker.cli.peek import PeekOptions, peek
+    from worker.cli.peek_screen import show_peek
+
+    settings = shared.settings()
+    told = peek(settings, PeekOptions(source=source, number=number, topic=topic, form=form))
+    shared.show(told, show_peek)
 
 
 @app.command("feed")
@@ -185,6 +196,85 @@ def estimate_verb(
 
     options = EstimateOptions(files=tuple(files), sample_lines=sample, rate=parse_rate(rate), topic=topic)
     shared.print(estimate_files(shared.settings(), options), shown_estimate)
+
+
+@app.command("compact")
+@takes_shared()
+def compact_verb(
+    *,
+    patience: Annotated[float, typer.Option(help="Seconds to wait for Milvus.", min=0.1, max=3600, metavar="N")] = 60.0,
+    shared: Shared,
+) -> None:
+    """Merge small blocks of the index that stopped workers left.
+
+    Running workers do it themselves: the group must have no members, and a Milvus Lite folder must not be in use. Takes at least 20
+    seconds if anything was merged: readers may still need the small blocks for so long.
+
+    Exit codes: 0 done; 1 a block cannot be read, or Milvus does not answer; 2 something must be changed first (stop the workers, the
+    settings, the index).
+    """
+    from worker.cli.compact import compact_index, show_compacted
+
+    result = compact_index(shared.settings(), shared.screen(), patience_s=patience)
+    shared.show(result, show_compacted)
+    if result["damaged"]:
+        raise failure(f"{counted(result['damaged'], 'merge')} left out: a block cannot be read; `vectail verify --repair` writes it again")
+
+
+@app.command("doctor")
+@takes_shared()
+def doctor_verb(
+    *,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only warnings and problems.")] = False,
+    shared: Shared,
+) -> None:
+    """Say what is wrong with a set-up, and what to do about it.
+
+    Looks at Kafka, the Schema Registry, Redis, Milvus, the model and its engine, the installed versions, this machine and the settings,
+    side by side, and changes nothing. What is right is shown too, with what was found. docs/doctor.md explains every check.
+
+    Exit codes: 0 no problem, perhaps warnings; 1 a problem was found; 2 the settings must be changed first.
+    """
+    from worker.cli.doctor_screen import show_report
+    from worker.inspecting.doctor import examine
+    from worker.inspecting.doctor_looks import looks_of_tool
+    from worker.runtime.logs import configure_logs
+
+    settings = shared.settings()
+    configure_logs(quiet=True)
+    report = examine(looks_of_tool(settings))
+    shared.show(report.document(), lambda screen, _document: show_report(screen, report, with_ok=not quiet))
+    problems = sum(one.state == "problem" for one in report.checks)
+    if problems:
+        raise failure(counted(problems, "problem"))
+
+
+@app.command("mcp")
+def mcp_verb(
+    *,
+    url: Annotated[
+        str | None,
+        typer.Option(help="Address of the worker, such as http://127.0.0.1:8790. Default: http.host and http.port.", metavar="URL"),
+    ] = None,
+    over_kafka: Annotated[bool, typer.Option("--kafka", help="Ask over Kafka instead of HTTP; the lag stays unknown then.")] = False,
+    bootstrap_servers: BootstrapOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Let an assistant ask a running worker (MCP).
+
+    Speaks the Model Context Protocol on standard input and output, for an MCP client that starts it. The tools only read. A worker also
+    answers at /mcp itself. The token is http.token of the settings.
+    """
+    from worker.cli.mcp import ask_over_http, ask_over_kafka, serve_client
+
+    if url is not None and (over_kafka or bootstrap_servers is not None):
+        raise user_error("--url asks over HTTP: leave out --kafka and --bootstrap-servers")
+    settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
+    if over_kafka or bootstrap_servers is not None:
+        with ask_over_kafka(settings) as index:
+            serve_client(index)
+    else:
+        serve_client(ask_over_http(settings, url))
 
 
 @topics_app.command("init")

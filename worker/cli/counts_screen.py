@@ -6,14 +6,16 @@ from typing import Any, Final
 from sinks.reading.group_names import FIELD
 from worker.cli.screen import Screen, shown_text, shown_times
 from worker.cli.screen_tables import NONE, Column, StyledText
+from worker.cli.search_screen import Answer
 from worker.runtime.logs import printable
 
 Count = Mapping[str, Any]
+"""A group as `worker.asking.answers.CountedJson` has it; what it is counted by is under its name."""
 _BAR_CHARACTERS: Final = 24
 _STYLES: Final = {"time": "dim", "family": "dim", "level": "yellow", "topic": ""}
 
 
-def show_counts(screen: Screen, answer: Mapping[str, Any]) -> None:
+def show_counts(screen: Screen, answer: Answer) -> None:
     """Show counts (`by`, `counts`, `complete`, `bucket_ms` if there are buckets)."""
     counts: Sequence[Count] = answer["counts"]
     if not counts and answer["complete"]:
@@ -32,7 +34,7 @@ def shown_width(width_ms: int) -> str:
     return f"{width_ms} ms"
 
 
-def _show_table(screen: Screen, answer: Mapping[str, Any], counts: Sequence[Count]) -> None:
+def _show_table(screen: Screen, answer: Answer, counts: Sequence[Count]) -> None:
     with_text = next((name for name in ("template", "family") if name in answer["by"]), None)
     day, times = shown_times([count["time"] for count in counts]) if "time" in answer["by"] else ("", [])
     shown_time = dict(zip((count.get("time") for count in counts), times, strict=False))
@@ -57,7 +59,7 @@ def _bar(share: float) -> str:
     return "█" * max(round(_BAR_CHARACTERS * share), 1)
 
 
-def _named_text(count: Mapping[str, Any], of: str) -> list[StyledText]:
+def _named_text(count: Count, of: str) -> list[StyledText]:
     """Return what a template or a family is called, and its text."""
     name: list[StyledText] = [(printable(count["name"]), "bold"), ("  ", "")] if "name" in count else []
     return [*name, (shown_text(count["text"] or count[of]), "")]

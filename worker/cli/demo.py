@@ -7,11 +7,9 @@ through the query topic, as any client does. Without `--data` nothing is left be
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from consumers.record import Partition
 from producers.feed import FeedProgress
@@ -23,37 +21,21 @@ from worker.cli.demo_start import DemoStart, begin_demo, choose_engine, engine_f
 from worker.cli.exits import user_error
 from worker.cli.options import Flags, worker_settings_or_fail
 from worker.cli.query_client import QueryClient
-from worker.cli.question_options import checked
+from worker.cli.question_options import checked, checked_text
 from worker.cli.run import BackgroundService, load_or_fail, open_service
 from worker.cli.screen import Screen
 from worker.cli.search_screen import show_demo
 from worker.cli.search_verb import ask
+from worker.cli.verb_options import DemoOptions
 from worker.embedding.loaded import LoadedModel, chosen_engine
 from worker.runtime.logs import RateLimitedLog, configure_logs
 from worker.service.service import Service
 from worker.settings.settings import Settings
 
-SYNTHETIC_LINES = 20_000
 _REFRESH_S = 0.25
 _ANSWER_S = 60.0
 _RUNS = "runs"
 """File in the index's folder that counts the demos it has seen."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DemoOptions:
-    """The options of `vectail demo`."""
-
-    files: tuple[str, ...]
-    queries: tuple[str, ...]
-    data: Path | None
-    k: int
-    serve: bool
-    config: Path | None
-    engine: str | None = None
-    """Name of the engine; None: as the settings say, and never one that takes long to start for small files."""
-    synthetic_lines: int = SYNTHETIC_LINES
-    """Length of the synthetic stream when no file is given."""
 
 
 def demo(
@@ -61,17 +43,18 @@ def demo(
     screen: Screen,
     *,
     start: DemoStart | None = None,
-    ready: Callable[[dict[str, Any]], None] = lambda _result: None,
+    ready: Callable[[dict[str, object]], None] = lambda _result: None,
     ended: Callable[[Service], None] = lambda _service: None,
     stop: threading.Event | None = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Run the demo and return the object that `--json` prints. Raises CommandFailed.
 
     `start` is what `begin_demo` returned, if it was called already. `ready` gets the object as soon as it is known, before serving;
     `ended` gets the service after it has drained. `stop` ends the demo early: the service drains and KeyboardInterrupt is raised; while
     the demo serves, it returns instead.
     """
-    start = start or begin_demo(options.files, options.config, engine_flags(options.engine), screen, serve=options.serve)
+    start = start or begin_demo(options, None, screen)
+    queries = [checked_text(text) for text in options.query or ()]
     configure_logs(quiet=True)
     with ExitStack() as stack:
         if start.http is not None:
@@ -93,7 +76,7 @@ def demo(
         background.wait_opened()
         client = QueryClient(settings.kafka)
         stack.callback(client.close)
-        result = _feed_and_ask(options, settings, background, client, screen)
+        result = _feed_and_ask(options, queries, background, client, screen)
         ready(result)
         if options.serve:
             _serve(settings, background, screen)
@@ -116,13 +99,13 @@ def _settings(options: DemoOptions, start: DemoStart, folder: Path, bootstrap_se
     flags: Flags = {"topic": [{"name": TOPIC}], "kafka": kafka, **tables, **engine_flags(options.engine)}
     if start.http is None:
         flags["http"] = {"enabled": False}
-    return worker_settings_or_fail(options.config, flags)
+    return worker_settings_or_fail(start.config, flags)
 
 
 def _load(options: DemoOptions, settings: Settings, screen: Screen) -> LoadedModel:
     """Load the model on the engine that begins soonest, unless another was asked for or is worth waiting for. Raises CommandFailed."""
     table = settings.engine
-    choice = choose_engine(chosen_engine(table), options.files, is_named=table.name != "auto")
+    choice = choose_engine(chosen_engine(table), options.files or (), is_named=table.name != "auto")
     screen.say(choice.line)
     return load_or_fail(settings.model_copy(update={"engine": table.model_copy(update={"name": choice.name})}))
 
@@ -161,20 +144,20 @@ def _create_topics(settings: Settings) -> None:
 
 
 def _feed_and_ask(
-    options: DemoOptions, settings: Settings, background: BackgroundService, client: QueryClient, screen: Screen
-) -> dict[str, Any]:
+    options: DemoOptions, queries: Sequence[str], background: BackgroundService, client: QueryClient, screen: Screen
+) -> dict[str, object]:
     fed = FeedProgress()
     started_s = time.monotonic()
-    index_lines(options.files or options.synthetic_lines, settings, background, fed, screen)
+    index_lines(options.files or options.synthetic_lines, background.service.settings, background, fed, screen)
     seconds = time.monotonic() - started_s
-    queries = options.queries or (() if options.files else EXAMPLE_QUERIES)
+    queries = queries or (() if options.files else EXAMPLE_QUERIES)
     answers = [ask(client, checked(text=text, k=options.k), timeout_s=_ANSWER_S) for text in queries]
     result = {**_figures(background.service, fed), "seconds": round(seconds, 3), "queries": answers}
     show_demo(screen, result)
     return result
 
 
-def _figures(service: Service, fed: FeedProgress) -> dict[str, Any]:
+def _figures(service: Service, fed: FeedProgress) -> dict[str, object]:
     pipeline = service.pipeline
     tally = pipeline.indexing.ledger.tally
     counts, lines = service.connections.sink.counts(), pipeline.reader.count(CountQuery()).rows

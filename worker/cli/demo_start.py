@@ -5,12 +5,13 @@ The port listens from then on; who opens the page earlier than the server runs i
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from producers.file_lines import STDIN, FileUnreadable, check_files
 from worker.cli.exits import user_error
 from worker.cli.options import Flags, worker_settings_or_fail
 from worker.cli.screen import Screen
+from worker.cli.verb_options import DemoOptions
 from worker.runtime.listening import HttpRefused, Listening, listen
 from worker.settings.settings import Settings
 
@@ -24,6 +25,8 @@ the 17 s that vLLM takes longer to start are less than a quarter of it. llama.cp
 class DemoStart(NamedTuple):
     """What is known before anything is loaded."""
 
+    config: Path | None
+    """The settings file."""
     settings: Settings
     http: Listening | None
     """Where the page will be; None if the demo does not serve."""
@@ -36,21 +39,21 @@ class EngineChoice(NamedTuple):
     line: str
 
 
-def begin_demo(files: Sequence[str], config: Path | None, flags: Flags, screen: Screen, *, serve: bool) -> DemoStart:
+def begin_demo(options: DemoOptions, config: Path | None, screen: Screen) -> DemoStart:
     """Check files and settings, listen, and say where the page is. Raises CommandFailed."""
     try:
-        check_files(files)
+        check_files(options.files or ())
     except FileUnreadable as error:
         raise user_error(error) from error
-    settings = worker_settings_or_fail(config, flags)
-    if not (serve and settings.http.enabled):
-        return DemoStart(settings, None)
+    settings = worker_settings_or_fail(config, engine_flags(options.engine))
+    if not (options.serve and settings.http.enabled):
+        return DemoStart(config, settings, None)
     try:
         http = listen(settings.http)
     except HttpRefused as error:
         raise user_error(error) from error
     say_page(screen, http, "it answers in a moment, once the model is loaded")
-    return DemoStart(settings, http)
+    return DemoStart(config, settings, http)
 
 
 def say_page(screen: Screen, http: Listening, state: str) -> None:
@@ -61,7 +64,7 @@ def say_page(screen: Screen, http: Listening, state: str) -> None:
         screen.say_always(f"Open {http.url}/ in a browser: {state}.")
 
 
-def engine_flags(name: str | None) -> dict[str, Any]:
+def engine_flags(name: str | None) -> Flags:
     """Return the setting that `--engine` overrides."""
     return {} if name is None else {"engine": {"name": name}}
 

@@ -6,9 +6,9 @@ Needs only Kafka. The functions return what `--json` prints.
 import base64
 import heapq
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import Any
+from typing import TypedDict
 
 from consumers.groupless.groupless_reader import GrouplessReader, RangeUnreadable
 from consumers.kafka.source_settings import SourceMisconfigured
@@ -19,6 +19,52 @@ from worker.inspecting.stored_dead_letters import DeadLetters, StoredDeadLetter
 from worker.settings.tables import KafkaTable
 
 
+class LetterRecordJson(TypedDict):
+    """The record of a letter."""
+
+    topic: str
+    partition: int | None
+    offset: int | None
+    epoch: str
+    time: int
+
+
+class StoredLetterJson(TypedDict):
+    """A letter without its bytes; `pieces` is null if the whole record was rejected."""
+
+    partition: int
+    offset: int
+    time: int
+    reason: str
+    stage: str
+    pieces: int | None
+    bytes: int
+    record: LetterRecordJson
+    replayed: bool
+    partly_replayed: bool
+    not_replayable: str
+
+
+class LetterKindJson(TypedDict):
+    """The letters of one reason and topic."""
+
+    reason: str
+    topic: str
+    letters: int
+    first: int
+    last: int
+
+
+class ListedLettersJson(TypedDict):
+    """What `vectail dlq ls --json` prints."""
+
+    topic: str
+    letters: int
+    replayed: int
+    kinds: list[LetterKindJson]
+    newest: list[StoredLetterJson]
+
+
 def read_selector(text: str) -> LetterSelector:
     """Read `PARTITION/OFFSET` or `TOPIC/PARTITION/OFFSET`. Raises CommandFailed."""
     try:
@@ -27,19 +73,20 @@ def read_selector(text: str) -> LetterSelector:
         raise user_error(f"{text!r}: give PARTITION/OFFSET as `dlq ls` shows it, or TOPIC/PARTITION/OFFSET of the record") from None
 
 
-def list_letters(kafka: KafkaTable, letter_filter: LetterFilter, *, newest: int, replayed_too: bool) -> dict[str, Any]:
+def list_letters(kafka: KafkaTable, letter_filter: LetterFilter, *, newest: int, replayed_too: bool) -> ListedLettersJson:
     """Return the number of letters by reason and topic, and the newest letters. Raises CommandFailed."""
     states: Counter[bool] = Counter()
-    groups: dict[tuple[str, str], dict[str, Any]] = {}
+    groups: dict[tuple[str, str], LetterKindJson] = {}
 
-    def counted_letters(letters: DeadLetters) -> Iterator[dict[str, Any]]:
+    def counted_letters(letters: DeadLetters) -> Iterator[StoredLetterJson]:
         for letter in filter(letter_filter.matches, letters):
             states[letter.is_replayed] += 1
             if not letter.is_replayed or replayed_too:
                 key = (letter.reason_heading, letter.topic)
                 time_ms = letter.letter.time_ms
                 group = groups.setdefault(key, {"reason": key[0], "topic": key[1], "letters": 0, "first": time_ms, "last": 0})
-                group |= {"letters": group["letters"] + 1, "first": min(group["first"], time_ms), "last": max(group["last"], time_ms)}
+                group["letters"] += 1
+                group["first"], group["last"] = min(group["first"], time_ms), max(group["last"], time_ms)
                 yield letter_document(letter)
 
     with open_reader(kafka) as reader:
@@ -65,8 +112,8 @@ def find_letter(kafka: KafkaTable, letter_filter: LetterFilter) -> StoredDeadLet
     return found
 
 
-def letter_document(letter: StoredDeadLetter) -> dict[str, Any]:
-    """Return a letter without its bytes; `pieces` is null if the whole record was rejected."""
+def letter_document(letter: StoredDeadLetter) -> StoredLetterJson:
+    """Return a letter without its bytes."""
     return {
         "partition": letter.letter.partition,
         "offset": letter.letter.offset,
@@ -88,10 +135,11 @@ def letter_document(letter: StoredDeadLetter) -> dict[str, Any]:
     }
 
 
-def whole_letter(letter: StoredDeadLetter) -> dict[str, Any]:
+def whole_letter(letter: StoredDeadLetter) -> dict[str, object]:
     """Return a letter with its bytes; base64 where they are not UTF-8."""
     pieces = [{"sub": sub, "chunk": chunk, "reason": reason} for sub, chunk, reason in letter.pieces]
-    return letter_document(letter) | {
+    return {
+        **letter_document(letter),
         "rejected": pieces,
         "headers": [{"name": name, **_bytes("value", content)} for name, content in letter.letter.headers],
         **_bytes("key", letter.letter.key),
@@ -117,7 +165,7 @@ def no_such_letter(selector: LetterSelector, kafka: KafkaTable) -> CommandFailed
     return user_error(f"there is no dead letter {of}{selector} in {kafka.dead_letter_topic}")
 
 
-def _age(document: Mapping[str, Any]) -> tuple[int, int, int]:
+def _age(document: StoredLetterJson) -> tuple[int, int, int]:
     return document["time"], document["partition"], document["offset"]
 
 

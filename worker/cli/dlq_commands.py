@@ -1,12 +1,14 @@
 """`vectail dlq`: options and help; the work is in `dlq` and `dlq_replay`."""
 
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from worker.cli.exits import failure, user_error
-from worker.cli.options import TYPER_SETTINGS, Shared, takes_shared
+from worker.cli.options import TYPER_SETTINGS, Shared, takes_options, takes_shared
 from worker.runtime.wording import counted
 
 if TYPE_CHECKING:
@@ -14,20 +16,25 @@ if TYPE_CHECKING:
 
 dlq_app = typer.Typer(help="Show dead letters: records that could not be indexed. Replay them.", **TYPER_SETTINGS)
 
-ReasonOption = Annotated[str | None, typer.Option(help="Only letters whose reason contains this.", metavar="TEXT")]
-SinceOption = Annotated[str, typer.Option(help="Only letters of the last 90s, 15m, 1h, 7d, or since a time.", metavar="WHEN")]
-LetterTopicOption = Annotated[str | None, typer.Option(help="Only records of this topic.", metavar="NAME")]
 PatienceOption = Annotated[float, typer.Option(help="Seconds to wait for Kafka, and for Milvus.", min=0.1, max=3600, metavar="N")]
 _WHICH = "PARTITION/OFFSET of a letter, as `dlq ls` shows it, or TOPIC/PARTITION/OFFSET of its record"
 
 
+@dataclass(frozen=True, kw_only=True)
+class LetterOptions:
+    """Which letters are meant."""
+
+    reason: Annotated[str | None, typer.Option(help="Only letters whose reason contains this.", metavar="TEXT")] = None
+    since: Annotated[str, typer.Option(help="Only letters of the last 90s, 15m, 1h, 7d, or since a time.", metavar="WHEN")] = "all"
+    topic: Annotated[str | None, typer.Option(help="Only records of this topic.", metavar="NAME")] = None
+
+
 @dlq_app.command("ls")
+@takes_options
 @takes_shared()
 def dlq_ls_verb(
     *,
-    reason: ReasonOption = None,
-    since: SinceOption = "all",
-    topic: LetterTopicOption = None,
+    options: LetterOptions,
     k: Annotated[int, typer.Option("-k", help="How many to show, newest first.", min=1, max=100_000, metavar="N")] = 20,
     replayed_too: Annotated[bool, typer.Option("--all", help="Include letters that were replayed.")] = False,
     patience: PatienceOption = 60.0,
@@ -40,7 +47,7 @@ def dlq_ls_verb(
     from worker.cli.dlq import list_letters
     from worker.cli.dlq_screen import show_list
 
-    letter_filter = _letter_filter((), reason, since, topic, patience)
+    letter_filter = _letter_filter((), options, patience)
     found = list_letters(shared.settings().kafka, letter_filter, newest=k, replayed_too=replayed_too)
     shared.show(found, show_list)
 
@@ -63,7 +70,7 @@ def dlq_show_verb(
 
     if raw and shared.as_json:
         raise user_error("give --raw or --json, not both")
-    letter_filter = _letter_filter((which,), None, "all", None, patience)
+    letter_filter = _letter_filter((which,), LetterOptions(), patience)
     letter = find_letter(shared.settings().kafka, letter_filter)
     if raw:
         sys.stdout.buffer.write(letter.letter.value or b"")
@@ -73,13 +80,12 @@ def dlq_show_verb(
 
 
 @dlq_app.command("replay")
+@takes_options
 @takes_shared()
 def dlq_replay_verb(
     which: Annotated[list[str] | None, typer.Argument(help=f"{_WHICH}. Default: all.", metavar="[WHICH]...")] = None,
     *,
-    reason: ReasonOption = None,
-    since: SinceOption = "all",
-    topic: LetterTopicOption = None,
+    options: LetterOptions,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     patience: PatienceOption = 60.0,
     shared: Shared,
@@ -97,7 +103,7 @@ def dlq_replay_verb(
     from worker.cli.dlq_replay import replay_letters
     from worker.cli.dlq_screen import show_replayed
 
-    letter_filter = _letter_filter(tuple(which or ()), reason, since, topic, patience)
+    letter_filter = _letter_filter(which or (), options, patience)
     done = replay_letters(shared.settings(), letter_filter, shared.screen(), yes=yes, may_ask=not shared.as_json)
     shared.show(done, show_replayed)
     if not done["changed"]:
@@ -107,12 +113,13 @@ def dlq_replay_verb(
         raise failure(f"{counted(done['left'] + impossible, 'dead letter')} could not be replayed")
 
 
-def _letter_filter(which: tuple[str, ...], reason: str | None, since: str, topic: str | None, patience_s: float) -> "LetterFilter":
+def _letter_filter(which: Sequence[str], options: LetterOptions, patience_s: float) -> "LetterFilter":
     from time import time
 
     from worker.cli.dlq import read_selector
     from worker.cli.filter_options import begin_ms
     from worker.inspecting.letter_filter import LetterFilter
 
-    begin = begin_ms(since, now_ms=round(time() * 1000))
-    return LetterFilter(selectors=tuple(map(read_selector, which)), reason=reason, topic=topic, since_ms=begin, patience_s=patience_s)
+    begin = begin_ms(options.since, now_ms=round(time() * 1000))
+    selectors = tuple(map(read_selector, which))
+    return LetterFilter(selectors=selectors, reason=options.reason, topic=options.topic, since_ms=begin, patience_s=patience_s)

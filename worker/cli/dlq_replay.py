@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cache
-from typing import Any
+from typing import TypedDict
 
-from worker.cli.dlq import letter_document, no_such_letter, open_reader
+from worker.cli.dlq import StoredLetterJson, letter_document, no_such_letter, open_reader
 from worker.cli.opened_index import failures_in_one_line, opened_index
 from worker.cli.output import is_confirmed
 from worker.cli.screen import Figures, Screen
@@ -25,7 +25,25 @@ from worker.settings.settings import Settings
 from worker.settings.tables import KafkaTable
 
 
-def replay_letters(settings: Settings, letter_filter: LetterFilter, screen: Screen, *, yes: bool, may_ask: bool) -> dict[str, Any]:
+class ReplayReportJson(TypedDict):
+    """What `vectail dlq replay --json` prints."""
+
+    topic: str
+    changed: bool
+    letters: int
+    replayed: int
+    held_already: int
+    already_replayed: int
+    of_other_topics: int
+    lines: int
+    templates: int
+    left: int
+    partly_replayed: int
+    not_replayable: dict[str, int]
+    left_letters: list[StoredLetterJson]
+
+
+def replay_letters(settings: Settings, letter_filter: LetterFilter, screen: Screen, *, yes: bool, may_ask: bool) -> ReplayReportJson:
     """Replay the chosen letters, after asking unless `yes`. Raises CommandFailed."""
     configure_logs(quiet=True)
     with failures_in_one_line(settings, "the replay stopped"), ExitStack() as opened:
@@ -34,7 +52,7 @@ def replay_letters(settings: Settings, letter_filter: LetterFilter, screen: Scre
 
 def _replay(
     settings: Settings, letter_filter: LetterFilter, screen: Screen, opened: ExitStack, is_wanted: Callable[[int], bool]
-) -> dict[str, Any]:  # fmt: skip
+) -> ReplayReportJson:  # fmt: skip
     kafka = settings.kafka
     reader = opened.enter_context(open_reader(kafka))
     letters = letter_filter.read_letters(reader, kafka)
@@ -72,7 +90,7 @@ def _replay(
     return _document(kafka, replayed, already=states[True], others=others, changed=True)
 
 
-def _document(kafka: KafkaTable, replayed: Replayed, *, already: int, others: int, changed: bool) -> dict[str, Any]:
+def _document(kafka: KafkaTable, replayed: Replayed, *, already: int, others: int, changed: bool) -> ReplayReportJson:
     return {
         "topic": kafka.dead_letter_topic,
         "changed": changed,
@@ -87,7 +105,7 @@ def _document(kafka: KafkaTable, replayed: Replayed, *, already: int, others: in
         "partly_replayed": replayed.partly,
         "not_replayable": dict(replayed.unreplayable),
         "left_letters": [
-            letter_document(one.letter) | {"reason": one.reason, "pieces": len(one.pieces) or None} for one in replayed.unresolved
+            {**letter_document(one.letter), "reason": one.reason, "pieces": len(one.pieces) or None} for one in replayed.unresolved
         ],
     }
 

@@ -3,9 +3,10 @@
 Text from records is escaped, so no control character of theirs reaches the terminal.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from worker.cli.dlq import LetterKindJson, ListedLettersJson, StoredLetterJson
+from worker.cli.dlq_replay import ReplayReportJson
 from worker.cli.screen import Screen, shown_text, shown_times
 from worker.cli.screen_tables import Column, facts
 from worker.inspecting.stored_dead_letters import StoredDeadLetter
@@ -16,35 +17,38 @@ _MOST_PIECES = 20
 _MOST_LEFT = 20
 
 
-def _record(record: Mapping[str, Any]) -> str:
-    if record["offset"] is None:
-        return f"{record['topic']} (never a record)"
-    return f"{record['topic']}/{record['partition']}/{record['offset']}"
+def _record(topic: str, partition: int | None, offset: int | None) -> str:
+    return f"{topic} (never a record)" if offset is None else f"{topic}/{partition}/{offset}"
 
 
-def _state(one: Mapping[str, Any]) -> str:
+def _record_of(one: StoredLetterJson) -> str:
+    record = one["record"]
+    return _record(record["topic"], record["partition"], record["offset"])
+
+
+def _state(one: StoredLetterJson) -> str:
     state = "replayed: " if one["replayed"] else "replayed in part: " if one["partly_replayed"] else ""
     return f"{state}{one['reason']}"
 
 
-_KINDS: Sequence[Column[Mapping[str, Any]]] = (
+_KINDS: Sequence[Column[LetterKindJson]] = (
     Column("letters", "letters"),
     Column("topic", "topic"),
     Column("first", lambda group: _time(group["first"])),
     Column("last", lambda group: _time(group["last"])),
     Column("reason", "reason"),
 )
-_LETTERS: Sequence[Column[Mapping[str, Any]]] = (
+_LETTERS: Sequence[Column[StoredLetterJson]] = (
     Column("which", lambda one: f"{one['partition']}/{one['offset']}"),
     Column("time", lambda one: _time(one["time"])),
-    Column("record", lambda one: _record(one["record"])),
+    Column("record", _record_of),
     Column("pieces", lambda one: "all" if one["pieces"] is None else one["pieces"], is_right=True),
     Column("bytes", "bytes"),
     Column("reason", _state),
 )
 
 
-def show_list(screen: Screen, result: Mapping[str, Any]) -> None:
+def show_list(screen: Screen, result: ListedLettersJson) -> None:
     """Show what `list_letters` returned."""
     replayed = f"; {result['replayed']:,} replayed" if result["replayed"] else ""
     if not result["newest"]:
@@ -60,11 +64,10 @@ def show_list(screen: Screen, result: Mapping[str, Any]) -> None:
 def show_letter(screen: Screen, letter: StoredDeadLetter) -> None:
     """Show one letter in full."""
     own = letter.letter
-    record = {"topic": letter.topic, "partition": letter.partition, "offset": letter.offset}
     state = "yes" if letter.is_replayed else "in part" if letter.is_partly_replayed else letter.obstacle or "no"
     told = {
         "dead letter": f"{own.partition}/{own.offset} of {own.topic}, {_time(own.time_ms)}",
-        "record": f"{_record(record)}, {_time(letter.time_ms)}",
+        "record": f"{_record(letter.topic, letter.partition, letter.offset)}, {_time(letter.time_ms)}",
         "stage": letter.stage,
         "reason": letter.reason,
         "replayed": state,
@@ -85,7 +88,7 @@ def show_letter(screen: Screen, letter: StoredDeadLetter) -> None:
         screen.say(visible(line))
 
 
-def show_replayed(screen: Screen, result: Mapping[str, Any]) -> None:
+def show_replayed(screen: Screen, result: ReplayReportJson) -> None:
     """Show what `replay_letters` returned."""
     already = f" ({result['already_replayed']:,} replayed already)" if result["already_replayed"] else ""
     if result["of_other_topics"]:
@@ -107,10 +110,9 @@ def show_replayed(screen: Screen, result: Mapping[str, Any]) -> None:
     if result["left"]:
         partly = f", {result['partly_replayed']:,} of them in part" if result["partly_replayed"] else ""
         screen.say(f"{counted(result['left'], 'letter')} left{partly}:")
-    left: Sequence[Mapping[str, Any]] = result["left_letters"]
-    for one in left[:_MOST_LEFT]:
+    for one in result["left_letters"][:_MOST_LEFT]:
         what = "" if one["pieces"] is None else f"{counted(one['pieces'], 'piece')}: "
-        screen.say(f"  {one['partition']}/{one['offset']}  {_record(one['record'])}  {what}{shown_text(one['reason'])}")
+        screen.say(f"  {one['partition']}/{one['offset']}  {_record_of(one)}  {what}{shown_text(one['reason'])}")
     if result["left"] > _MOST_LEFT:
         screen.say(f"  … and {result['left'] - _MOST_LEFT:,} more (`vectail dlq ls` shows them)")
 

@@ -7,9 +7,9 @@ are computed. `--json` prints what `estimate_files` returns.
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TypedDict
 
 from consumers.text.chunk import Chunker
 from consumers.text.mask import MaskMode
@@ -54,6 +54,41 @@ class EstimateOptions:
     """The topic whose settings hold. None: the first of the settings."""
 
 
+class TriedEngineJson(TypedDict):
+    """How fast the engine was."""
+
+    name: str
+    tokens_per_s: float | None
+    measured_tokens: int
+    measured_s: float
+    failed_batches: int
+
+
+class EstimatedFilesJson(TypedDict):
+    """What is known of the files; the figures of each mode are those of `ModeEstimate`."""
+
+    files: int
+    topic: str | None
+    bytes: int
+    basis: str
+    lines: int
+    entries: int
+    sampled: Mapping[str, int]
+    rate_lines_per_s: float
+    mode: MaskMode
+    template: Mapping[str, float | None]
+    exact: Mapping[str, float | None]
+    rests_on: Mapping[str, str]
+
+
+class EstimateJson(EstimatedFilesJson):
+    """What `vectail estimate --json` prints."""
+
+    engine: TriedEngineJson
+    worker: dict[str, float | None]
+    workers: int | None
+
+
 def parse_rate(text: str) -> Rate:
     """Return `5000` as lines a second and `50MB/s` as bytes a second; a megabyte is 10^6 bytes. Raises CommandFailed."""
     found = _RATE.fullmatch(text.strip())
@@ -62,7 +97,7 @@ def parse_rate(text: str) -> Rate:
     return Rate(number) if found[3] is None else Rate(number * _UNITS[found[2].lower()], "bytes")
 
 
-def estimate_files(settings: Settings, options: EstimateOptions, *, new_engine: Callable[[], Engine] | None = None) -> dict[str, Any]:
+def estimate_files(settings: Settings, options: EstimateOptions, *, new_engine: Callable[[], Engine] | None = None) -> EstimateJson:
     """Sample the files, try the engine, and return what `--json` prints. Raises CommandFailed.
 
     `new_engine` replaces the engine that the settings choose.
@@ -93,7 +128,8 @@ def estimate_files(settings: Settings, options: EstimateOptions, *, new_engine: 
         engine.close()
     space = space_of(model, settings.model.dims)
     facts = _document(settings, options, sample, tally, _inputs(options.rate, tally, space, measurement))
-    return facts | {
+    return {
+        **facts,
         "engine": _engine_facts(engine.name, measurement),
         "worker": _worker_facts(line_measurement),
         "workers": workers_for(facts["rate_lines_per_s"], line_measurement.us_per_line),
@@ -146,14 +182,13 @@ def _inputs(rate: Rate, tally: SampleTally, space: EmbeddingSpace, measurement: 
 
 def _document(
     settings: Settings, options: EstimateOptions, sample: LineSample, tally: SampleTally, inputs: EstimateInputs
-) -> dict[str, Any]:
+) -> EstimatedFilesJson:
     table = _table_of(settings, options.topic)
     total_bytes = tally.size_bytes if sample.total_bytes is None else sample.total_bytes
     factor = total_bytes / tally.size_bytes if sample.basis == "sample" and tally.size_bytes else 1.0
     scale = SampleScale(
         factor=factor, lines=round(tally.lines * factor), entries=round(tally.entries * factor), stretches=tally.stretches
     )  # fmt: skip
-    modes: dict[str, Any] = {mode: asdict(estimate_mode(found, scale, inputs)) for mode, found in tally.modes.items()}
     return {
         "files": len(options.files),
         "topic": options.topic or table.name or table.pattern,
@@ -173,12 +208,13 @@ def _document(
         },
         "rate_lines_per_s": inputs.rate_lines_per_s,
         "mode": settings.mask.mode,
-        **modes,
+        "template": asdict(estimate_mode(tally.modes["template"], scale, inputs)),
+        "exact": asdict(estimate_mode(tally.modes["exact"], scale, inputs)),
         "rests_on": RESTS_ON,
     }
 
 
-def _engine_facts(name: str, measurement: EngineMeasurement) -> dict[str, Any]:
+def _engine_facts(name: str, measurement: EngineMeasurement) -> TriedEngineJson:
     speed = measurement.tokens_per_s
     return {
         "name": name,
@@ -189,7 +225,7 @@ def _engine_facts(name: str, measurement: EngineMeasurement) -> dict[str, Any]:
     }
 
 
-def _worker_facts(measurement: LineMeasurement) -> dict[str, Any]:
+def _worker_facts(measurement: LineMeasurement) -> dict[str, float | None]:
     per_line = measurement.us_per_line
     return {
         "us_per_line": None if per_line is None else round(per_line, 3),

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from threading import Event
-from typing import Any
 
 from producers.dead_letters import DeadLetter
 from producers.feed import Feeder, FeedFailed, FeedProgress
@@ -111,7 +110,7 @@ class FeedSession:
         self.error = error
 
 
-def feed_files(settings: Settings, options: FeedOptions, screen: Screen, stop: Event) -> dict[str, Any]:
+def feed_files(settings: Settings, options: FeedOptions, screen: Screen, stop: Event) -> dict[str, object]:
     """Feed all files, or until `stop` is set, and return what `--json` prints. Raises CommandFailed."""
     topic = options.topic or next(iter(settings.subscription.names), "")
     if not topic:

@@ -4,16 +4,16 @@ A verb that is decorated with `takes_filters` gets them where its parameter `fil
 """
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
-from worker.asking.filters import EXCLUDES, FILTERS, Of
+from worker.asking.filters import EXCLUDES, FILTERS, Of, option_of
 from worker.asking.moments import moment_ms, since_ms
 from worker.cli.exits import user_error
 from worker.cli.options import with_options
 
-Given = dict[str, Any]
+Given = dict[str, object]
 """Filters by name, as a query has them; those that are not given are left out."""
 _UNTIL: Final = "Only lines older than 90s, 15m, 1h, 7d, or from before a time."
 
@@ -26,11 +26,6 @@ def takes_filters(*, since: str | None = None, since_help: str) -> Callable[[Cal
         **{name: (_annotation(name, of), None) for name, of in FILTERS.items()},
     }
     return lambda verb: with_options(verb, "filters", options, _read)
-
-
-def option_of(name: str) -> str:
-    """Return the option for a filter, or for an end of the window."""
-    return f"--{name.removesuffix('_ms').replace('fields', 'field').replace('_', '-')}"
 
 
 def as_text(word: str) -> str:
@@ -48,36 +43,34 @@ def begin_ms(since: str, *, now_ms: int) -> int | None:
 
 def _annotation(name: str, of: Of) -> object:
     unwanted = name.startswith(EXCLUDES)
-    about = f"{'No' if unwanted else 'Only'} lines {'with' if of.value == 'NAME=VALUE' else 'of'} this {of.one}"
+    about = f"{'No' if unwanted else 'Only'} lines {'with' if of.kind == 'pairs' else 'of'} this {of.one}"
     if of.field:
         return Annotated[str | None, typer.Option(option_of(name), help=f"{about}.", metavar=of.value)]
     return Annotated[list[str] | None, typer.Option(option_of(name), help=f"{about}; may be repeated.", metavar=of.value)]
 
 
-def _read(given: dict[str, Any]) -> Given:
+def _read(*, since: str | None, until: str | None, **given: str | list[str] | None) -> Given:
     """Return what the options hold as filters of a query. Raises CommandFailed."""
     from time import time
 
     now_ms = round(time() * 1000)
-    filters: Given = {}
-    if given["since"] is not None and (begin := begin_ms(given["since"], now_ms=now_ms)) is not None:
-        filters["since_ms"] = begin
-    if given["until"] is not None:
-        try:
-            filters["until_ms"] = moment_ms(given["until"], now_ms)
-        except ValueError as error:
-            raise user_error(f"--until {error}") from None
-    if "since_ms" in filters and "until_ms" in filters and filters["since_ms"] >= filters["until_ms"]:
+    begin = None if since is None else begin_ms(since, now_ms=now_ms)
+    try:
+        end = None if until is None else moment_ms(until, now_ms)
+    except ValueError as error:
+        raise user_error(f"--until {error}") from None
+    if begin is not None and end is not None and begin >= end:
         raise user_error("--since is not before --until, so no line can match")
+    filters: Given = {name: end_ms for name, end_ms in (("since_ms", begin), ("until_ms", end)) if end_ms is not None}
     for name, value in given.items():
-        if name in FILTERS and value not in (None, []):  # an empty text is a value: an unset variable of a shell must not widen the search
+        if value is not None and value != []:  # an empty text is a value: an unset variable of a shell must not widen the search
             filters[name] = as_text(value) if isinstance(value, str) else _values(name, list(map(as_text, value)))
     return filters
 
 
 def _values(name: str, words: Sequence[str]) -> list[str] | dict[str, list[str]]:
     of = FILTERS[name]
-    if of.value == "NAME=VALUE":
+    if of.kind == "pairs":
         return _pairs(name, words)
     kind = name.removeprefix(EXCLUDES)
     if of.digits:

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Event
-from typing import Any
 
 from consumers.record import Partition
 from worker.cli.exits import CommandFailed
@@ -51,7 +50,7 @@ def show_lag(settings: Settings, options: LagOptions, screen: Screen, stop: Even
                 _show_once(positions, group, options.interval_s, show, stop)
 
 
-def lag_document(group: str, now: LagSnapshot, lags: Mapping[Partition, Lag], total: Lag) -> dict[str, Any]:
+def lag_document(group: str, now: LagSnapshot, lags: Mapping[Partition, Lag], total: Lag) -> dict[str, object]:
     """Return what `--json` prints for one look."""
     partitions = [
         {
@@ -113,7 +112,7 @@ def _look(positions: KafkaPositions, group: ConsumerGroup) -> LagSnapshot:
     return take_snapshot(positions, group, at_s=time.monotonic(), at_ms=round(time.time() * 1000))
 
 
-def _figures(lag: Lag) -> dict[str, Any]:
+def _figures(lag: Lag) -> dict[str, object]:
     return {
         "lag_records": lag.records,
         "lag_s": None if lag.seconds is None else round(lag.seconds, 3),

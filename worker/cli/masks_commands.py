@@ -4,13 +4,11 @@ from typing import Annotated
 
 import typer
 
-from worker.cli.options import TYPER_SETTINGS, JsonOption, Shared, takes_shared
+from worker.cli.options import TYPER_SETTINGS, JsonOption, Shared, takes_options, takes_shared
 from worker.cli.output import print_json
+from worker.cli.verb_options import DiffOptions
 
 masks_app = typer.Typer(help="Show the masks, or what a change of masks does.", **TYPER_SETTINGS)
-
-TopicOption = Annotated[str | None, typer.Option(help="The topic whose settings hold. Default: the first of the settings.", metavar="NAME")]
-_SETS = "a settings file, `default` (the built-in masks), or `2` (those of version 2)"
 
 
 @masks_app.command("list")
@@ -31,20 +29,8 @@ def masks_list_verb(
 
 
 @masks_app.command("diff")
-def masks_diff_verb(
-    old: Annotated[str, typer.Argument(help=f"The masks of now: {_SETS}.", metavar="OLD")],
-    new: Annotated[str, typer.Argument(help="The masks to come, given likewise.", metavar="NEW")],
-    files: Annotated[list[str], typer.Argument(help="Log files, `-` for standard input.", metavar="FILE")],
-    *,
-    sample: Annotated[
-        int, typer.Option(help="Read about this many lines, spread over the files.", min=1, max=5_000_000, metavar="N")
-    ] = 200_000,
-    k: Annotated[
-        int, typer.Option("-k", help="Show this many merged templates, and as many split ones.", min=1, max=1000, metavar="N")
-    ] = 10,
-    topic: TopicOption = None,
-    as_json: JsonOption = False,
-) -> None:
+@takes_options
+def masks_diff_verb(*, options: DiffOptions, as_json: JsonOption = False) -> None:
     """Show which templates a change of masks merges and splits.
 
     Masks the lines of your files both ways; the largest come first. Nothing is sent or changed: lines that are indexed already keep
@@ -52,9 +38,9 @@ def masks_diff_verb(
 
     Exit codes: 0 compared, whatever the difference; 2 something must be changed first (a settings file, a file).
     """
-    from worker.cli.masks_diff import DiffOptions, diff_masks
+    from worker.cli.masks_diff import diff_masks
 
-    facts = diff_masks(DiffOptions(old=old, new=new, files=tuple(files), topic=topic, sample_lines=sample, most_groups=k))
+    facts = diff_masks(options)
     if as_json:
         print_json(facts)
         return

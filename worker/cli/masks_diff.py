@@ -4,15 +4,15 @@ It reads files and masks their lines under both sets; it needs no model, no Kafk
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from consumers.text.mask import MASKS
 from consumers.text.mask_patterns import VERSION_2_MASKS
 from producers.file_lines import FileUnreadable, check_files
 from worker.cli.exits import user_error
 from worker.cli.options import settings_or_fail
+from worker.cli.verb_options import DiffOptions
 from worker.estimate.line_sampling import LineSample
 from worker.estimate.sample_texts import SampleTexts, mask_table
 from worker.masks.mask_difference import MaskDifference, Regrouping
@@ -21,8 +21,6 @@ from worker.settings.masks_version import masks_version
 from worker.settings.settings import Settings
 from worker.settings.tables import MaskTable, new_masker
 
-SAMPLE_LINES: Final = 200_000
-MOST_GROUPS: Final = 10
 MOST_PARTS: Final = 20
 """Templates told of each group; the rest are counted."""
 
@@ -32,21 +30,7 @@ VERSION_2: Final = "2"
 """Instead of a settings file: the built-in masks of version 2, the last with numbers, ids and addresses only."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffOptions:
-    """The options of `vectail masks diff`."""
-
-    old: str
-    new: str
-    """Each a settings file, `default` or `2`."""
-    files: tuple[str, ...]
-    topic: str | None = None
-    """Whose settings hold. None: the first topic of the settings."""
-    sample_lines: int = SAMPLE_LINES
-    most_groups: int = MOST_GROUPS
-
-
-def diff_masks(options: DiffOptions) -> dict[str, Any]:
+def diff_masks(options: DiffOptions) -> dict[str, object]:
     """Mask a sample of the lines under both sets and return what `--json` prints. Raises CommandFailed."""
     configure_logs(quiet=True)
     old, new = _settings(options.old), _settings(options.new)
@@ -58,7 +42,7 @@ def diff_masks(options: DiffOptions) -> dict[str, Any]:
     difference = MaskDifference()
     try:
         check_files(options.files)
-        sample = LineSample(options.files, sample_lines=options.sample_lines, max_record_bytes=reading.decode.max_record_bytes)
+        sample = LineSample(options.files, sample_lines=options.sample, max_record_bytes=reading.decode.max_record_bytes)
         texts = SampleTexts(reading, topic)
         for stretches in sample.lists():
             column = texts.read([line for stretch in stretches for line in stretch.lines if line is not None])
@@ -77,8 +61,8 @@ def diff_masks(options: DiffOptions) -> dict[str, Any]:
         "new": {"name": options.new, "masks": masks_version(tables[1]), "templates": difference.new_templates},
         "changed_lines": difference.changed_lines,
         "renamed_templates": difference.renamed_templates(),
-        "merged": _groups(merged, options.most_groups),
-        "split": _groups(split, options.most_groups),
+        "merged": _groups(merged, options.k),
+        "split": _groups(split, options.k),
     }
 
 
@@ -94,7 +78,7 @@ def _masks(source: str, settings: Settings | None, topic: str) -> MaskTable:
     return MaskTable(disabled=later)
 
 
-def _groups(found: Sequence[Regrouping], most: int) -> dict[str, Any]:
+def _groups(found: Sequence[Regrouping], most: int) -> dict[str, object]:
     return {
         "templates": len(found),
         "parts": sum(len(group.parts) for group in found),

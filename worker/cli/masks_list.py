@@ -1,7 +1,7 @@
 """`vectail masks list`: the built-in masks, and the user's own, as the settings have them."""
 
 from collections.abc import Collection
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from consumers.text.mask import MASKS, Masker
 from worker.estimate.sample_texts import mask_table
@@ -59,7 +59,7 @@ EXAMPLES: Final = {
 """By the name of the mask."""
 
 
-def list_masks(settings: Settings, topic: str | None) -> dict[str, Any]:
+def list_masks(settings: Settings, topic: str | None) -> dict[str, object]:
     """Return what `--json` prints: the masks that hold for a topic, None: for all that have no masks of their own."""
     table = settings.mask if topic is None else mask_table(settings, topic)
     return {
@@ -73,7 +73,7 @@ def list_masks(settings: Settings, topic: str | None) -> dict[str, Any]:
     }
 
 
-def _built_in(name: str, *, is_on: bool) -> dict[str, Any]:
+def _built_in(name: str, *, is_on: bool) -> dict[str, object]:
     example = EXAMPLES.get(name)
     if example is None:
         return {"name": name, "on": is_on, "removes": "", "example": "", "becomes": ""}

@@ -1,7 +1,7 @@
 """`vectail mcp`: the MCP tools for a client that starts them as a program, over a running worker.
 
-They ask the worker over HTTP, or over Kafka as `vectail search` does. Standard output carries the protocol and nothing else. A worker that
-is away is said in the answer of a tool, and asked again at the next call.
+They ask the worker over HTTP, or over Kafka as `vectail search` does. Standard output carries the protocol and nothing else. When a
+worker is away, the tool's answer says so, and the next call asks again.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from worker.cli.query_client import NoReply, QueryClient
 from worker.cli.search_verb import open_query_client
 from worker.runtime.logs import configure_logs
 from worker.serving.mcp_endpoint import DEADLINE_MS, answered, lines_of
-from worker.serving.mcp_questions import LogIndex, NotAnswered
+from worker.serving.mcp_questions import Answer, LogIndex, NotAnswered
 from worker.serving.mcp_server import serve_stdio
 from worker.settings.settings import Settings
 
@@ -44,9 +44,10 @@ def ask_over_http(settings: Settings, url: str | None) -> LogIndex:
     """Return the index of the worker at `url`, or at the address in the settings. Raises CommandFailed."""
     worker = _HttpWorker(url or _default_url(settings), settings.http.token.get_secret_value())
 
-    async def ask(query: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def ask(query: Mapping[str, object], _kind: type[Answer]) -> Answer:
         body = json.dumps({**query, "deadline_ms": DEADLINE_MS}).encode("utf-8")
-        return answered(await asyncio.to_thread(worker.send, "POST", "/api/search", body))
+        answer: Answer = await asyncio.to_thread(worker.send, "POST", "/api/search", body)
+        return answered(answer)
 
     async def read_lag() -> Mapping[str, Any]:
         return answered(await asyncio.to_thread(worker.send, "GET", "/api/lag", None))
@@ -60,16 +61,17 @@ def ask_over_kafka(settings: Settings) -> Iterator[LogIndex]:
     with open_query_client(settings.kafka) as client:
         lock = threading.Lock()
 
-        async def ask(query: Mapping[str, Any]) -> Mapping[str, Any]:
+        async def ask(query: Mapping[str, object], _kind: type[Answer]) -> Answer:
             try:
-                return answered(await asyncio.to_thread(_ask_one, client, lock, {**query, "deadline_ms": DEADLINE_MS}))
+                answer: Answer = await asyncio.to_thread(_ask_one, client, lock, {**query, "deadline_ms": DEADLINE_MS})
+                return answered(answer)
             except NoReply as error:
                 raise NotAnswered(str(error)) from error
 
         yield LogIndex(ask=ask, templates_of=lines_of(settings), now_ms=_now_ms)
 
 
-def _ask_one(client: QueryClient, lock: threading.Lock, query: Mapping[str, Any]) -> dict[str, Any]:
+def _ask_one(client: QueryClient, lock: threading.Lock, query: Mapping[str, object]) -> Any:  # noqa: ANN401 - the JSON object of its form
     """Ask while no other thread does. Raises NoReply."""
     with lock:
         return client.ask(query, timeout_s=_TIMEOUT_S)
@@ -86,7 +88,7 @@ class _HttpWorker:
             parts = urlsplit(url)
             self._port = parts.port
         except ValueError:
-            raise user_error(f"--url {url!r}: is no address") from None
+            raise user_error(f"--url {url!r}: is not an address") from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise user_error(f"--url {url!r}: give an address such as http://127.0.0.1:8790")
         self._url = url
@@ -95,7 +97,7 @@ class _HttpWorker:
         self._connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
 
-    def send(self, method: str, path: str, body: bytes | None) -> dict[str, Any]:
+    def send(self, method: str, path: str, body: bytes | None) -> Any:  # noqa: ANN401 - the JSON object of its path
         """Send a request and return the JSON object that comes back, an error object too. Raises NotAnswered."""
         connection = self._connect(self._host, self._port, timeout=_TIMEOUT_S)
         try:
@@ -110,14 +112,14 @@ class _HttpWorker:
             connection.close()
         if response.status == _UNAUTHORIZED:
             raise NotAnswered(
-                f"the worker at {self._url} wants another token: set http.token, or VECTAIL_HTTP__TOKEN, where `vectail mcp` runs"
+                f"the worker at {self._url} rejects the token: set http.token, or VECTAIL_HTTP__TOKEN, where `vectail mcp` runs"
             )
         try:
             answer = json.loads(value)
         except ValueError:
             answer = None
         if not isinstance(answer, dict):
-            raise NotAnswered(f"{self._url} is no worker: it answered {response.status} {response.reason}"[:_SHOWN_CHARACTERS])
+            raise NotAnswered(f"{self._url} is not a vectail worker: it answered {response.status} {response.reason}"[:_SHOWN_CHARACTERS])
         return answer
 
 

@@ -12,7 +12,7 @@ from worker.settings.settings import Settings
 _MB = 1_000_000
 
 
-def model_facts(settings: Settings) -> dict[str, Any]:
+def model_facts(settings: Settings) -> dict[str, object]:
     """Prepare the configured model unless it is prepared already, and return what `--json` prints. Raises CommandFailed."""
     try:
         model = model_of(settings)

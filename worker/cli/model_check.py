@@ -129,7 +129,7 @@ def _checked_engine(settings: Settings) -> str:
     return loaded.engine.name
 
 
-def _described(difference: TokenDifference) -> dict[str, Any]:
+def _described(difference: TokenDifference) -> dict[str, object]:
     return {
         "text": difference.text,
         "shown": difference.quoted(),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from consumers.record import Partition
 from consumers.source import KafkaRefused
@@ -93,7 +93,7 @@ def read_target(text: str, *, option: str) -> Target:
         ) from None
 
 
-def show_offsets(settings: Settings, screen: Screen, *, queries: bool) -> dict[str, Any]:
+def show_offsets(settings: Settings, screen: Screen, *, queries: bool) -> dict[str, object]:
     """Show where the group stands and return what `--json` prints. Raises CommandFailed."""
     group = consumer_group(settings, queries=queries)
     with open_positions(settings.kafka) as positions:
@@ -116,7 +116,7 @@ def show_offsets(settings: Settings, screen: Screen, *, queries: bool) -> dict[s
     }
 
 
-def reset_offsets(settings: Settings, options: ResetOptions, screen: Screen, *, queries: bool) -> dict[str, Any]:
+def reset_offsets(settings: Settings, options: ResetOptions, screen: Screen, *, queries: bool) -> dict[str, object]:
     """Show what would change, ask, change it, and return what `--json` prints. Raises CommandFailed."""
     configure_logs(quiet=True)
     with open_positions(settings.kafka) as positions:
@@ -165,7 +165,7 @@ def plan_reset(
     return ResetPlan(group.name, moves, not_asked)
 
 
-def _document(place: GroupPosition) -> dict[str, Any]:
+def _document(place: GroupPosition) -> dict[str, object]:
     return {
         "topic": place.partition.topic,
         "partition": place.partition.partition,

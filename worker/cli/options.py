@@ -2,10 +2,10 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, Field, dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperGroup
@@ -37,7 +37,8 @@ ConfigOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else.")]
 BootstrapOption = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Address of Kafka; overrides kafka.bootstrap_servers.")]
 
-Flags = dict[str, Any]
+Document = TypeVar("Document", bound=Mapping[str, object])
+Flags = dict[str, object]
 """Options that override a setting: table, key, value."""
 
 _VERB_ORDER = (
@@ -64,14 +65,14 @@ class Shared:
 
         return Screen(silent=self.as_json)
 
-    def show(self, document: Mapping[str, Any], show: Callable[["Screen", Mapping[str, Any]], object] | None = None) -> None:
+    def show(self, document: Document, show: Callable[["Screen", Document], object] | None = None) -> None:
         """Print a document with `--json`; else show it on a screen, unless the verb did so itself."""
         if self.as_json:
             print_json(document)
         elif show is not None:
             show(self.screen(), document)
 
-    def print(self, document: Mapping[str, Any], text_of: Callable[[Mapping[str, Any]], str]) -> None:
+    def print(self, document: Document, text_of: Callable[[Document], str]) -> None:
         """Print a document with `--json`, else its text."""
         print_json(document) if self.as_json else print_text(text_of(document))
 
@@ -80,18 +81,29 @@ def takes_shared(*, kafka: bool = True) -> Callable[[Callable[..., None]], Calla
     """Give a verb the shared options in place of its parameter `shared`; `kafka`: with `--bootstrap-servers`."""
     options: dict[str, tuple[object, object]] = {"bootstrap_servers": (BootstrapOption, None)} if kafka else {}
     options |= {"config": (ConfigOption, None), "as_json": (JsonOption, False)}
-    return lambda verb: with_options(verb, "shared", options, lambda given: Shared(**given))
+    return lambda verb: with_options(verb, "shared", options, Shared)
+
+
+def takes_options(verb: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options that the fields of its parameter `options`, a dataclass, declare."""
+    declares = get_type_hints(verb)["options"]
+    annotations = get_type_hints(declares, include_extras=True)
+    return with_options(verb, "options", {one.name: (annotations[one.name], _default(one)) for one in fields(declares)}, declares)
+
+
+def _default(of: "Field[object]") -> object:
+    return inspect.Parameter.empty if of.default is MISSING else of.default
 
 
 def with_options(
-    verb: Callable[..., None], name: str, options: Mapping[str, tuple[object, object]], read: Callable[[dict[str, Any]], object]
+    verb: Callable[..., None], name: str, options: Mapping[str, tuple[object, object]], read: Callable[..., object]
 ) -> Callable[..., None]:
     """Return the verb with options (annotation and default, by name) in place of one parameter, which gets what `read` makes of them."""
 
     @wraps(verb)
-    def called(**words: Any) -> None:  # noqa: ANN401 - as typer reads them
+    def called(**words: object) -> None:
         given = {option: words.pop(option) for option in options}
-        verb(**words, **{name: read(given)})
+        verb(**words, **{name: read(**given)})
 
     ours = [
         inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
@@ -107,9 +119,10 @@ def with_options(
 class OrderedVerbs(TyperGroup):
     """Lists the verbs in the order in which a newcomer needs them; a verb that is missing from the order comes first."""
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - typer brings its own click, untyped
+    def list_commands(self, ctx: object) -> list[str]:
         """Return the names of the verbs, in order."""
-        return sorted(super().list_commands(ctx), key=lambda name: _VERB_ORDER.index(name) if name in _VERB_ORDER else -1)
+        del ctx
+        return sorted(self.commands, key=lambda name: _VERB_ORDER.index(name) if name in _VERB_ORDER else -1)
 
 
 def settings_or_fail(config: Path | None, flags: Flags | None = None) -> "Settings":

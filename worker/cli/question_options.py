@@ -1,21 +1,21 @@
 """What a verb asks, as a query has it: checked before it is sent, and refused in the words of the command line."""
 
 import json
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
-from worker.asking.filters import FILTERS
+from worker.asking.filters import FILTERS, option_of
 from worker.asking.places import RecordPlace
 from worker.asking.refusals import BadQuery
 from worker.cli.exits import user_error
-from worker.cli.filter_options import as_text, option_of
+from worker.cli.filter_options import as_text
 from worker.querying.forms import parse_query
 
 NEIGHBOURS: Final = 5
 """Records before and after a line by default."""
 _OPTIONS: Final = {"text": "TEXT", "k": "-k", "around": "--around"}
 
-Request = dict[str, Any]
+Request = dict[str, object]
 """A query on the wire."""
 
 
@@ -27,6 +27,11 @@ def checked(**parts: object) -> Request:
     except BadQuery as error:
         raise user_error(f"{_option(error.field)}: {error.reason}") from None
     return request
+
+
+def text_of(words: Sequence[str] | None) -> str | None:
+    """Return the words of a question as its text. Raises CommandFailed for blank text."""
+    return checked_text(" ".join(words)) if words else None
 
 
 def checked_text(text: str) -> str:
@@ -49,11 +54,12 @@ def around_of(place: str | None, neighbours: int | None) -> Request | None:
         raise user_error(f"--around {error}") from None
 
 
-def advice_of(request: Mapping[str, Any]) -> str:
+def advice_of(request: Mapping[str, object]) -> str:
     """Return in one sentence what to try when nothing was found."""
-    filters = request.get("filters", {})
-    tries = [f"without {' or '.join(option_of(name) for name in FILTERS if name in filters)}"] if set(filters) & set(FILTERS) else []
-    tries += ["over a longer time (--since, --until)"] if {"since_ms", "until_ms"} & set(filters) else []
+    given = request.get("filters")
+    filters = set(given) if isinstance(given, Mapping) else set()
+    tries = [f"without {' or '.join(option_of(name) for name in FILTERS if name in filters)}"] if filters & set(FILTERS) else []
+    tries += ["over a longer time (--since, --until)"] if {"since_ms", "until_ms"} & filters else []
     tries += ["by meaning (--mode dense)"] if request.get("mode") == "words" else []
     return f"Try it {', or '.join(tries)}." if tries else "`vectail templates --since all` lists all templates."
 

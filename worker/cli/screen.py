@@ -150,7 +150,7 @@ def shown_times(times_ms: Sequence[int]) -> tuple[str, list[str]]:
 
 
 def _text_of(parts: Sequence[StyledText]) -> Text:
-    """Return styled text of which a terminal interprets nothing but our own styles and line ends."""
+    """Return styled text; a terminal interprets only our own styles and line ends in it."""
     return Text.assemble(*((printable_lines(text), style) for text, style in parts))
 
 

@@ -1,12 +1,13 @@
 """`vectail search`, `templates` and `counts`: questions to a running worker. `takes_filters` adds the options of the filters."""
 
+from dataclasses import asdict, dataclass
 from typing import Annotated, Literal
 
 import typer
 
 from worker.cli.exits import user_error
 from worker.cli.filter_options import Given, as_text, takes_filters
-from worker.cli.options import TYPER_SETTINGS, Shared, takes_shared
+from worker.cli.options import TYPER_SETTINGS, Shared, takes_options, takes_shared
 
 search_app = typer.Typer(**TYPER_SETTINGS)
 
@@ -14,10 +15,6 @@ _SINCE_COUNTED = "Count the lines of the last 90s, 15m, 1h, 7d, since a time, or
 ModeOption = Annotated[
     Literal["dense", "words", "hybrid"] | None,
     typer.Option(help="Search by meaning, by words, or by both. Default: both; by words if TEXT is just an id."),
-]
-ResultOption = Annotated[
-    Literal["lines", "templates"] | None,
-    typer.Option("--as", help="Show lines, or families of templates with their counts. Default: lines."),
 ]
 ExpandOption = Annotated[bool, typer.Option("--expand", help="List templates one by one, not as families.")]
 TimeoutOption = Annotated[float, typer.Option(help="Seconds to wait for an answer.", min=0.1, max=600, metavar="N")]
@@ -29,6 +26,7 @@ NeighboursOption = Annotated[
     int | None,
     typer.Option("--context", "-C", help="With --around: how many records before and after it. Default: 5.", min=0, max=500, metavar="N"),
 ]
+DirectOption = Annotated[bool, typer.Option("--direct", help="Read the index on a Milvus server directly; needs no worker and no Kafka.")]
 SuggestOption = Annotated[
     str | None,
     typer.Option(
@@ -38,24 +36,67 @@ SuggestOption = Annotated[
 ]
 
 
-@search_app.command("search")
-@takes_filters(since_help="Only lines of the last 90s, 15m, 1h, 7d, or since a time.")
-@takes_shared()
-def search_verb(
-    text: Annotated[list[str] | None, typer.Argument(help="What to look for, in your own words.", metavar="TEXT")] = None,
-    *,
-    k: Annotated[int | None, typer.Option("-k", help="How many hits. Default: 10.", min=1, max=1000, metavar="N")] = None,
-    mode: ModeOption = None,
-    form: ResultOption = None,
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """What `vectail search` asks for, besides filters."""
+
+    text: Annotated[list[str] | None, typer.Argument(help="What to look for, in your own words.", metavar="TEXT")] = None
+    k: Annotated[int | None, typer.Option("-k", help="How many hits. Default: 10.", min=1, max=1000, metavar="N")] = None
+    mode: ModeOption = None
+    as_: Annotated[
+        Literal["lines", "templates"] | None,
+        typer.Option("--as", help="Show lines, or families of templates with their counts. Default: lines."),
+    ] = None
     per_template: Annotated[
         int | None,
         typer.Option(help="At most this many lines per template. Default: 1; all if TEXT is just an id.", min=1, max=100, metavar="N"),
-    ] = None,
+    ] = None
     per_family: Annotated[
         int | None,
         typer.Option(help="At most this many lines per family. Default: as many as per template.", min=1, max=100, metavar="N"),
-    ] = None,
-    expand: ExpandOption = False,
+    ] = None
+    expand: ExpandOption = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TemplatesOptions:
+    """What `vectail templates` asks for, besides filters."""
+
+    like: Annotated[
+        str | None, typer.Option(help="Show the templates whose meaning is nearest to this, nearest first.", metavar="TEXT")
+    ] = None
+    k: Annotated[int, typer.Option("-k", help="How many families, or templates.", min=1, max=1000, metavar="N")] = 20
+    expand: ExpandOption = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountsOptions:
+    """What `vectail counts` asks for, besides filters."""
+
+    text: Annotated[
+        list[str] | None, typer.Argument(help="Count the templates that fit this best. Default: all lines.", metavar="TEXT")
+    ] = None
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[time|template|family|service|level|topic|field:NAME|field]",
+            help="What to count by; may be given twice. `field`: which fields there are. Default: template, or time with --buckets.",
+        ),
+    ] = None
+    buckets: Annotated[
+        int | None, typer.Option(help="Buckets of time, at most. Default: 60 with --by time.", min=2, max=1000, metavar="N")
+    ] = None
+    top: Annotated[int | None, typer.Option(help="Only the largest groups, this many. Default: 20.", min=1, max=1000, metavar="N")] = None
+    mode: ModeOption = None
+
+
+@search_app.command("search")
+@takes_options
+@takes_filters(since_help="Only lines of the last 90s, 15m, 1h, 7d, or since a time.")
+@takes_shared()
+def search_verb(
+    *,
+    options: SearchOptions,
     filters: Given,
     around: AroundOption = None,
     neighbours: NeighboursOption = None,
@@ -68,33 +109,26 @@ def search_verb(
     family: templates that differ in little more than names and numbers. --around asks no question: it shows the lines before and after a
     hit, as `grep -C` does. --template or --family without TEXT shows the newest lines.
     """
-    from worker.cli.question_options import around_of, checked, checked_text
+    from worker.cli.question_options import around_of, checked, text_of
     from worker.cli.search_screen import show_answer
     from worker.cli.search_verb import ask_once
 
-    words = checked_text(" ".join(text)) if text else None
-    limits = {"k": k, "per_template": per_template, "per_family": per_family, "expand": expand}
-    place = around_of(around, neighbours)
-    request = checked(text=words, mode=mode, as_=form, **limits, filters=filters, around=place)
+    question = asdict(options) | {"text": text_of(options.text), "around": around_of(around, neighbours)}
+    request = checked(**question, filters=filters)
     answer = ask_once(shared.settings().kafka, request, timeout_s=timeout)
     shared.show(answer, lambda screen, answer: show_answer(screen, request, answer))
 
 
 @search_app.command("templates")
+@takes_options
 @takes_filters(since="1h", since_help=_SINCE_COUNTED)
 @takes_shared()
 def templates_verb(
     *,
-    like: Annotated[
-        str | None, typer.Option(help="Show the templates whose meaning is nearest to this, nearest first.", metavar="TEXT")
-    ] = None,
-    k: Annotated[int, typer.Option("-k", help="How many families, or templates.", min=1, max=1000, metavar="N")] = 20,
-    expand: ExpandOption = False,
+    options: TemplatesOptions,
     filters: Given,
     timeout: TimeoutOption = 60.0,
-    direct: Annotated[
-        bool, typer.Option("--direct", help="Read the index on a Milvus server directly; needs no worker and no Kafka.")
-    ] = False,
+    direct: DirectOption = False,
     suggest: SuggestOption = None,
     shared: Shared,
 ) -> None:
@@ -103,6 +137,7 @@ def templates_verb(
     For each: how many templates and lines of the span it has, when the first and the last line came, and an example. Asks a running
     worker, over Kafka. `--family ID --expand` lists the templates of one family.
     """
+    like, k, expand = options.like, options.k, options.expand
     if suggest is not None:
         if like is not None or expand or direct or filters.keys() - {"since_ms"}:
             raise user_error("--suggest reads a file or a topic, not the index: leave out --like, --expand, --direct and the filters")
@@ -121,41 +156,21 @@ def templates_verb(
 
 
 @search_app.command("counts")
+@takes_options
 @takes_filters(since="1h", since_help=_SINCE_COUNTED)
 @takes_shared()
-def counts_verb(
-    text: Annotated[
-        list[str] | None, typer.Argument(help="Count the templates that fit this best. Default: all lines.", metavar="TEXT")
-    ] = None,
-    *,
-    by: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[time|template|family|service|level|topic|field:NAME|field]",
-            help="What to count by; may be given twice. `field`: which fields there are. Default: template, or time with --buckets.",
-        ),
-    ] = None,
-    buckets: Annotated[
-        int | None, typer.Option(help="Buckets of time, at most. Default: 60 with --by time.", min=2, max=1000, metavar="N")
-    ] = None,
-    top: Annotated[int | None, typer.Option(help="Only the largest groups, this many. Default: 20.", min=1, max=1000, metavar="N")] = None,
-    mode: ModeOption = None,
-    filters: Given,
-    timeout: TimeoutOption = 60.0,
-    shared: Shared,
-) -> None:
+def counts_verb(*, options: CountsOptions, filters: Given, timeout: TimeoutOption = 60.0, shared: Shared) -> None:
     """Count lines by time, family, service, level and more.
 
     By one or two of time, template, family, service, level, topic and the kept fields, or by the names of the fields. Asks a running
     worker, over Kafka. Counts are exact, or the answer says that it is incomplete.
     """
     from worker.cli.counts_screen import show_counts
-    from worker.cli.question_options import checked, checked_text
+    from worker.cli.question_options import checked, text_of
     from worker.cli.search_verb import ask_once
 
-    words = checked_text(" ".join(text)) if text else None
-    groups = [as_text(one) for one in by or ()]
-    request = checked(text=words, as_="counts", by=groups, buckets=buckets, top=top, mode=mode, filters=filters)
+    question = asdict(options) | {"text": text_of(options.text), "by": list(map(as_text, options.by or ()))}
+    request = checked(as_="counts", **question, filters=filters)
     answer = ask_once(shared.settings().kafka, request, timeout_s=timeout)
     shared.show(answer, show_counts)
 

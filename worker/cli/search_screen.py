@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from consumers.decode.kept_fields import WELL_KNOWN
+from worker.asking.answers import FamilyJson, HitJson
 from worker.asking.places import RecordPlace
 from worker.cli.question_options import advice_of
 from worker.cli.screen import Screen, TableColumn, shown_text, shown_times
@@ -28,7 +29,10 @@ _FIELDS = "dim"
 _NAME = "bold"
 _CUT = "The search was cut short by a limit or its deadline; there may be more."
 
-HitDocument = Mapping[str, Any]
+Answer = Mapping[str, Any]
+"""What a worker answered, with the text of the question and the seconds that it took here."""
+Request = Mapping[str, Any]
+"""A query on the wire."""
 
 
 class HitDetail(NamedTuple):
@@ -43,7 +47,7 @@ class HitDetail(NamedTuple):
         return max(len(one) for one in (self.title, *self.values)) + 2
 
 
-def show_demo(screen: Screen, result: Mapping[str, Any]) -> None:
+def show_demo(screen: Screen, result: Answer) -> None:
     """Show the figures of a demo, then each query with its hits."""
     total = result["tokens_embedded"] + result["tokens_saved"]
     share = 100 * result["tokens_saved"] / total if total else 0.0
@@ -59,7 +63,7 @@ def show_demo(screen: Screen, result: Mapping[str, Any]) -> None:
         show_hits(screen, answer)
 
 
-def show_answer(screen: Screen, request: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
+def show_answer(screen: Screen, request: Request, answer: Answer) -> None:
     """Show the answer to `vectail search`, by what its request asked for."""
     if "around" in request:
         show_around(screen, answer, coordinates_of(request["around"]))
@@ -69,9 +73,9 @@ def show_answer(screen: Screen, request: Mapping[str, Any], answer: Mapping[str,
         show_hits(screen, answer, advice=advice_of(request), offers_neighbours=True)
 
 
-def show_hits(screen: Screen, answer: Mapping[str, Any], *, advice: str = "", offers_neighbours: bool = False) -> None:
+def show_hits(screen: Screen, answer: Answer, *, advice: str = "", offers_neighbours: bool = False) -> None:
     """Show the answer to a query (`text`, `mode`, `seconds`, `complete`, `hits`); `advice` is shown if there are no hits."""
-    hits: Sequence[HitDocument] = answer["hits"]
+    hits: Sequence[HitJson] = answer["hits"]
     day, times = shown_times([hit["time"] for hit in hits])
     _show_head(screen, answer["text"] or "the newest lines", answer, day)
     if hits and "score" in hits[0]:
@@ -89,9 +93,9 @@ def show_hits(screen: Screen, answer: Mapping[str, Any], *, advice: str = "", of
         screen.write((f"Lines around the first: vectail search --around {printable(coordinates_of(hits[0]))}", "dim"))
 
 
-def show_around(screen: Screen, answer: Mapping[str, Any], place: str) -> None:
+def show_around(screen: Screen, answer: Answer, place: str) -> None:
     """Show the lines around a place (`seconds`, `complete`, `hits`) in their order, with the one there marked."""
-    hits: Sequence[HitDocument] = answer["hits"]
+    hits: Sequence[HitJson] = answer["hits"]
     day, times = shown_times([hit["time"] for hit in hits])
     _show_head(screen, f"around {place}", answer, day)
     marks = [">" if coordinates_of(hit) == place else "" for hit in hits]
@@ -105,7 +109,7 @@ def show_around(screen: Screen, answer: Mapping[str, Any], place: str) -> None:
         screen.say(_CUT)
 
 
-def show_templates_like(screen: Screen, answer: Mapping[str, Any], *, advice: str) -> None:
+def show_templates_like(screen: Screen, answer: Answer, *, advice: str) -> None:
     """Show the templates that fit a query (an answer as for `show_hits`, with `templates` instead of `hits`)."""
     _show_head(screen, answer["text"] or "templates", answer, "")
     show_templates(screen, answer, nothing=f"No lines found. {advice}".rstrip(), pattern=matching(answer["text"] or ""))
@@ -113,13 +117,13 @@ def show_templates_like(screen: Screen, answer: Mapping[str, Any], *, advice: st
 
 def show_templates(
     screen: Screen,
-    answer: Mapping[str, Any],
+    answer: Answer,
     *,
     nothing: str = "No lines in this span; `--since all` looks at all of them.",
     pattern: re.Pattern[str] | None = None,
 ) -> None:
     """Show families or templates (`templates`, `complete`), each with its figures and an example."""
-    templates: Sequence[Mapping[str, Any]] = answer["templates"]
+    templates: Sequence[FamilyJson] = answer["templates"]
     if not templates and answer["complete"]:
         screen.say(nothing)
     elif templates:
@@ -141,12 +145,12 @@ def show_templates(
         screen.say("The count is incomplete: a limit or the time-out cut it short.")
 
 
-def coordinates_of(hit: HitDocument) -> str:
+def coordinates_of(hit: HitJson) -> str:
     """Return the place of a hit's record, as `--around` reads it."""
     return str(RecordPlace(hit["topic"], hit["partition"], hit["offset"]))
 
 
-def _show_head(screen: Screen, asked: str, answer: Mapping[str, Any], day: str) -> None:
+def _show_head(screen: Screen, asked: str, answer: Answer, day: str) -> None:
     about = " · ".join(part for part in (printable(answer.get("mode") or ""), f"{answer['seconds'] * 1000:.0f} ms", day) if part)
     screen.say("")
     screen.write((printable(asked), "bold cyan"), (f"  · {about}", "dim"))
@@ -154,7 +158,7 @@ def _show_head(screen: Screen, asked: str, answer: Mapping[str, Any], day: str) 
 
 def _show_table(
     screen: Screen,
-    hits: Sequence[HitDocument],
+    hits: Sequence[HitJson],
     times: Sequence[str],
     first: TableColumn,
     firsts: Sequence[str],
@@ -187,14 +191,14 @@ def _show_table(
     screen.table([first, *(TableColumn(detail.title, detail.style) for detail in beside), TableColumn("line", is_wide=True)], rows)
 
 
-def _members(listed: Mapping[str, Any]) -> list[StyledText]:
+def _members(listed: FamilyJson) -> list[StyledText]:
     """Return how many templates a family has, and what to ask for to see them; nothing of a single template."""
     if listed.get("templates", 1) <= 1:
         return []
     return [("\n", ""), (f"{counted(listed['templates'], 'template')}, family {listed['family']}", _FIELDS)]
 
 
-def shown_family(hit: HitDocument) -> str:
+def shown_family(hit: HitJson) -> str:
     """Return what a hit stands for: its name, how many more templates its family has, how many lines, and the id to see them by."""
     templates, lines = hit.get("family_templates", 1) - 1, hit.get("family_lines", 1)
     figures = [f"+{counted(templates, 'template')}"] if templates > 0 else []
@@ -213,14 +217,14 @@ def shown_fields(fields: object, width: int) -> str:
     return shown if len(shown) <= width else f"{shown[: max(width - 1, 0)]}…"
 
 
-def _line_of(hit: HitDocument, pattern: re.Pattern[str] | None) -> list[StyledText]:
+def _line_of(hit: HitJson, pattern: re.Pattern[str] | None) -> list[StyledText]:
     """Return the text of a hit; of one that was sampled only its template is known."""
     if hit["text"] is None:
         return [("(sampled) ", _FIELDS), *_line(hit["template_text"], None)]
     return _line(hit["text"], pattern)
 
 
-def _piece(hit: HitDocument) -> str:
+def _piece(hit: HitJson) -> str:
     """Return which part of a long line the hit is; empty for a whole line."""
     chunks = hit.get("chunks", 1)
     return f"{hit['chunk'] + 1}/{chunks}" if chunks > 1 else ""

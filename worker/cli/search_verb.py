@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 from producers.kafka import ProducerMisconfigured
 from worker.asking.question import MAX_DEADLINE_MS
@@ -12,7 +11,7 @@ from worker.cli.query_client import NoReply, QueryClient, QueryTopicMissing
 from worker.settings.tables import KafkaTable
 
 
-def ask_once(kafka: KafkaTable, request: Mapping[str, Any], *, timeout_s: float) -> dict[str, Any]:
+def ask_once(kafka: KafkaTable, request: Mapping[str, object], *, timeout_s: float) -> dict[str, object]:
     """Ask once; see `ask`. Raises CommandFailed."""
     with open_query_client(kafka) as client:
         return ask(client, request, timeout_s=timeout_s)
@@ -31,7 +30,7 @@ def open_query_client(kafka: KafkaTable) -> Iterator[QueryClient]:
         client.close()
 
 
-def ask(client: QueryClient, request: Mapping[str, Any], *, timeout_s: float) -> dict[str, Any]:
+def ask(client: QueryClient, request: Mapping[str, object], *, timeout_s: float) -> dict[str, object]:
     """Ask with a deadline and return the answer, with the text of the question and the seconds that it took here.
 
     Raises CommandFailed if no answer came or the query was refused.

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from consumers.columns import Column, concat
 from consumers.groupless.groupless_reader import GrouplessReader, RangeUnreadable, TopicUnknown
@@ -48,7 +47,7 @@ class SuggestOptions:
     """Of a file: the topic whose settings hold. None: the first of the settings."""
 
 
-def suggest_masks(settings: Settings, options: SuggestOptions) -> dict[str, Any]:
+def suggest_masks(settings: Settings, options: SuggestOptions) -> dict[str, object]:
     """Read a sample and return what `--json` prints. Raises CommandFailed."""
     configure_logs(quiet=True)
     is_file = options.source == STDIN or Path(options.source).exists()
@@ -127,7 +126,7 @@ def _masker_with(table: MaskTable, added: Sequence[Mask]) -> Masker:
     return new_masker(table.model_copy(update={"add": (*table.add, *more)}))
 
 
-def _suggestion(one: Suggestion) -> dict[str, Any]:
+def _suggestion(one: Suggestion) -> dict[str, object]:
     return {
         "name": one.mask.name,
         "pattern": one.mask.pattern,

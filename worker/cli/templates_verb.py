@@ -5,7 +5,6 @@ Only a worker can read its Milvus Lite folder.
 
 import time
 from collections.abc import Mapping
-from typing import Any
 
 from sinks.milvus.lite import names_server
 from sinks.reading.reader import BlockReader
@@ -26,7 +25,7 @@ from worker.runtime.logs import configure_logs
 from worker.settings.settings import Settings
 
 
-def read_directly(settings: Settings, request: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
+def read_directly(settings: Settings, request: Mapping[str, object], timeout_s: float) -> dict[str, object]:
     """Return what a worker would answer, with the text of the question and the seconds that it took. Raises CommandFailed."""
     started_s = time.monotonic()
     if not names_server(settings.milvus.uri):
@@ -37,7 +36,7 @@ def read_directly(settings: Settings, request: Mapping[str, Any], timeout_s: flo
         return _read(settings, query, started_s, timeout_s)
 
 
-def _read(settings: Settings, query: Query, started_s: float, timeout_s: float) -> dict[str, Any]:
+def _read(settings: Settings, query: Query, started_s: float, timeout_s: float) -> dict[str, object]:
     space, vector = _space_and_vector(settings, query.text)
 
     def is_over() -> bool:

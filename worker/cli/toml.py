@@ -6,7 +6,6 @@
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from worker.settings.secrets import redacted
 from worker.settings.settings import Settings
@@ -64,7 +63,7 @@ def basic_string(text: str) -> str:
     return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in written)
 
 
-def shown_settings(settings: Settings) -> dict[str, Any]:
+def shown_settings(settings: Settings) -> dict[str, object]:
     """Return every setting, secrets hidden."""
     return redacted(settings)
 

@@ -4,8 +4,9 @@ The dead-letter topic keeps its records for ever; if an existing one does not, a
 """
 
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 from consumers.source import KafkaRefused
 from worker.cli.exits import user_error
@@ -16,6 +17,7 @@ from worker.settings.settings import Settings
 
 _ANSWER_S = 5.0
 _RETRY_S = 1.0
+Answer = TypeVar("Answer")
 
 
 def init_topics(
@@ -26,7 +28,7 @@ def init_topics(
     replication_factor: int | None,
     pause: Callable[[float], object] = time.sleep,
     answer_s: float = _ANSWER_S,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Create missing topics and return what `--json` prints; waits for an unreachable broker. Raises CommandFailed.
 
     Log topics and the query topic get `partitions`, so that this many workers can share them; replies and dead letters get one. Topics of
@@ -37,10 +39,14 @@ def init_topics(
     results = []
     try:
         admin = KafkaAdmin(kafka.bootstrap_servers, kafka.librdkafka)
-        existing = _partition_counts(admin, kafka.bootstrap_servers, screen, pause, answer_s)
+        away = f"kafka at {kafka.bootstrap_servers} is away"
+        existing = _retried(lambda: admin.partition_counts(answer_s), lambda error: f"{away} ({error}); waiting for it", screen, pause)
         for topic, count in wanted.items():
             properties = DEAD_LETTER_TOPIC_PROPERTIES if topic == kafka.dead_letter_topic else {}
-            is_new = topic not in existing and _create(admin, topic, count, replication_factor, properties, screen, pause)
+            replicas = replication_factor or BROKERS_DEFAULT
+            create = partial(admin.create_topic, topic, partitions=count, replication_factor=replicas, properties=properties)
+            complaint = partial("topic {} is not created yet ({}); trying again".format, topic)
+            is_new = topic not in existing and _retried(create, complaint, screen, pause)
             results.append({"topic": topic, "created": is_new, "partitions": existing.get(topic, count)})
             state = "created" if is_new else "exists already, not changed"
             screen.say(f"{topic}: {state} (partitions: {results[-1]['partitions']})")
@@ -50,31 +56,14 @@ def init_topics(
     return {"topics": results}
 
 
-def _partition_counts(admin: KafkaAdmin, address: str, screen: Screen, pause: Callable[[float], object], answer_s: float) -> dict[str, int]:
+def _retried(ask: Callable[[], Answer], complaint: Callable[[BrokerAway], str], screen: Screen, pause: Callable[[float], object]) -> Answer:
+    """Ask until the broker answers; say once that it does not."""
     has_complained = False
     while True:
         try:
-            return admin.partition_counts(answer_s)
+            return ask()
         except BrokerAway as error:
             if not has_complained:
-                screen.warn(f"kafka at {address} is away ({error}); waiting for it")
+                screen.warn(complaint(error))
                 has_complained = True
-            pause(_RETRY_S)
-
-
-def _create(
-    admin: KafkaAdmin,
-    topic: str,
-    partitions: int,
-    replication_factor: int | None,
-    properties: Mapping[str, str],
-    screen: Screen,
-    pause: Callable[[float], object],
-) -> bool:
-    replicas = replication_factor or BROKERS_DEFAULT
-    while True:
-        try:
-            return admin.create_topic(topic, partitions=partitions, replication_factor=replicas, properties=properties)
-        except BrokerAway as error:
-            screen.warn(f"topic {topic} is not created yet ({error}); trying again")
             pause(_RETRY_S)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec  # type: ignore[attr-defined]  # public, but not in the stubs
+from confluent_kafka.admin import AdminClient, ConfigEntry, ConfigResource, OffsetSpec  # type: ignore[attr-defined]  # public, but not in the stubs
 
 from consumers.record import Partition
 from consumers.source import KafkaRefused
@@ -176,7 +176,7 @@ def _results(asked: Mapping[Any, Future[Any]], until_s: float, refused: dict[str
                 refused[str(name)] = cause.str()
 
 
-def _values(entries: Mapping[str, Any]) -> dict[str, str]:
+def _values(entries: Mapping[str, ConfigEntry]) -> dict[str, str]:
     return {name: entry.value for name, entry in entries.items() if entry.value is not None}
 
 

@@ -54,7 +54,7 @@ def read_clock_ms(answer: bytes) -> int:
             voter, _, fetched_ms, _ = _VOTER.unpack_from(answer, _HEAD.size + place * _VOTER.size)
             if voter == leader and fetched_ms > 0:
                 return int(fetched_ms)
-    raise ValueError("it does not tell its time")
+    raise ValueError("it does not report its time")
 
 
 def _connect(address: str, tls: Mapping[str, str] | None, timeout_s: float) -> socket.socket:

@@ -166,7 +166,7 @@ def _ask_holder(settings: Settings, folder: Path) -> dict[str, Verdict]:
         return answered
     found = f"{folder} is in use by another process"
     if not settings.http.enabled or not settings.http.port:
-        return {"index": ok(f"{found}, which cannot be asked without http.port")}
+        return {"index": ok(f"{found}, which cannot be queried without http.port")}
     silent = f"{found}, and no worker answers on {settings.http.host} port {settings.http.port}"
     change = "if that is a worker with other http settings, give these to the doctor; else end the process: only one may use a folder"
     return {"index": warning(silent, change)}
@@ -178,14 +178,14 @@ def _open(settings: Settings, folder: Path, new_space: NewSpace) -> dict[str, Ve
         space = new_space()
     except ModelError as error:
         unknown = warning(f"the index cannot be compared with the model: {error}", "fix the model first")
-        return {"index": ok(f"{folder} is there, and nobody uses it"), "space": unknown}
+        return {"index": ok(f"{folder} exists and is not in use"), "space": unknown}
     try:
         with open_sink(settings, space, strong=False) as sink:
             facts = _index_facts(settings, sink, f"{folder} can be opened, and no worker uses it")
     except SinkMismatch as error:
         return _mismatch(folder, str(error), space)
     except (SinkBusy, SinkBroken) as error:
-        return {"index": problem(f"{folder} cannot be used: {error}", "see what is wrong with it with `vectail verify`")}
+        return {"index": problem(f"{folder} cannot be used: {error}", "`vectail verify` shows what is wrong with it")}
     return judge_all(INDEX_CHECKS, facts) | {
         "schema": ok("blocks and templates have all columns"),
         "space": ok(f"the index is of the model's embedding space, {space.id}"),

@@ -48,7 +48,7 @@ NAMES: Final[Mapping[Group, Sequence[str]]] = {
 
 
 def looks_of_tool(settings: Settings) -> list[DoctorLook]:
-    """Return the looks of `vectail doctor`: everything is connected to and loaded anew."""
+    """Return the looks of `vectail doctor`: each connects and loads by itself."""
     return [
         *_looks_at_services(settings),
         _look("milvus", partial(_look_at_milvus, settings, lambda: index_space(settings)), _LOAD_S),

@@ -153,7 +153,7 @@ def _loaded(facts: ServerFacts) -> Verdict | None:
     not_loaded = f"{', '.join(facts.not_loaded)} is not loaded: it cannot be searched"
     return first_of(
         (facts.no_index, problem(no_index, "if it is empty, `vectail run` creates one; else create it in Milvus")),
-        (facts.not_loaded, warning(not_loaded, "start a worker, which loads it; if one is running, somebody has released it")),
+        (facts.not_loaded, warning(not_loaded, "start a worker, which loads it; if one is running, the collection was released by hand")),
         otherwise="blocks and templates are indexed and loaded",
     )
 

@@ -94,7 +94,7 @@ def _eviction(facts: RedisFacts) -> Verdict:
     unbounded = f"there is no maxmemory (maxmemory-policy {policy}): it may grow until the machine is full"
     return first_of(
         (not limit, warning(unbounded, "set maxmemory, and maxmemory-policy allkeys-lfu")),
-        (policy == "noeviction", warning(f"{found}: once it is full it takes no vectors", "set maxmemory-policy allkeys-lfu")),
+        (policy == "noeviction", warning(f"{found}: once it is full it accepts no more vectors", "set maxmemory-policy allkeys-lfu")),
         (policy.startswith("volatile-"), ok(f"{found}: all our keys expire, so they make room; other keys that never expire do not")),
         (policy == "allkeys-random", warning(f"{found}: it evicts hot keys as readily as cold ones", "set allkeys-lfu")),
         otherwise=found,
@@ -103,7 +103,7 @@ def _eviction(facts: RedisFacts) -> Verdict:
 
 def _memory(facts: RedisFacts) -> Verdict:
     used, limit, machine = facts.number("used_memory"), facts.number("maxmemory"), facts.number("total_system_memory")
-    found = f"{bytes_of(used)} used{f' of {bytes_of(limit)}' if limit else ''}; {facts.number('evicted_keys'):,} keys made room for others"
+    found = f"{bytes_of(used)} used{f' of {bytes_of(limit)}' if limit else ''}; {facts.number('evicted_keys'):,} keys evicted"
     is_full = limit and used > _FULL * limit and facts.word("maxmemory_policy") == "noeviction"
     too_much = f"{found}; its machine has {bytes_of(machine)}"
     return first_of(
@@ -153,7 +153,7 @@ def _signature(facts: RedisFacts) -> Verdict:
     is_local = address.kind != "sentinel" and all(is_here(host) for host, _ in address.hosts)
     found = "redis.secret is not set: anyone who may write to this Redis can choose which vectors are stored"
     return first_of(
-        (facts.table.secret.get_secret_value(), ok("vectors are signed with redis.secret: nobody else can choose them")),
+        (facts.table.secret.get_secret_value(), ok("vectors are signed with redis.secret: no one else can choose them")),
         (is_local, ok("redis.secret is not set; the server is on this machine")),
         (True, warning(found, "set redis.secret to the same value for every worker")),
         otherwise="",

@@ -33,7 +33,7 @@ def _http(settings: Settings) -> Verdict:
         (is_here(http.host), ok(f"only this machine reaches {http.host}{', with a token' if token else ''}")),
         (not token and not http.allow_without_token, problem(refused, "set http.token (VECTAIL_HTTP__TOKEN_FILE names a file with it)")),
         (not token, warning(is_open, "set http.token, or put a proxy in front that asks for one")),
-        (len(token) < _SHORT_TOKEN, warning(short, "use 32 random ones: `openssl rand -hex 16`")),
+        (len(token) < _SHORT_TOKEN, warning(short, "use 32 random characters: `openssl rand -hex 16`")),
         otherwise="a token is needed; there is no TLS: other machines should come through a proxy that has it",
     )
 
@@ -62,7 +62,7 @@ def _client_properties(settings: Settings) -> Verdict:
     properties = settings.kafka.librdkafka
     risks = [f"{name}={value}: {risk}" for name, (value, risk) in _RISKY.items() if properties.get(name, "").lower() == value]
     if "debug" in properties:
-        risks.append("debug: the client writes very much, and may write secrets")
+        risks.append("debug: the client logs a great deal, possibly secrets")
     found = f"{len(properties)} in [kafka.librdkafka], none of them a risk"
     return first_of((risks, warning(listed(risks), "leave these out of [kafka.librdkafka] unless you know why")), otherwise=found)
 

@@ -57,7 +57,7 @@ def _version_of(library: str) -> str | None:
 def _python(facts: InstalledFacts) -> Verdict:
     first, last = _PYTHON
     found, numbers = f"Python {facts.python}", tuple(map(int, facts.python.split(".")[:2]))
-    change = "use one from 3.11 to 3.14; others are untested"
+    change = "use Python 3.11 to 3.14; other versions are untested"
     return first_of((not first <= numbers < last, warning(found, change)), otherwise=found)
 
 
@@ -71,7 +71,7 @@ def _required(facts: InstalledFacts) -> Verdict:
             wrong.append(f"{one.name} is {there} (needs {one.specifier})")
     return first_of(
         (not facts.required, ok("vectail itself is not installed as a package: its requirements cannot be read")),
-        (wrong, problem(listed(wrong), "install what requirements.lock says")),
+        (wrong, problem(listed(wrong), "install the versions in requirements.lock")),
         otherwise=f"all {len(facts.required)} libraries have the versions that vectail asks for",
     )
 

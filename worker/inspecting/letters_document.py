@@ -27,7 +27,7 @@ _JSON_ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 
 class DeadLetterDocument:
-    """Reads the topic anew for each question, for at most `_WITHIN_S`.
+    """Reads the topic again for each question, for at most `_WITHIN_S`.
 
     Thread: one at a time.
     """

@@ -54,7 +54,7 @@ class Replayed:
     """Letters that were looked at."""
     done: int = 0
     held: int = 0
-    """Of `done`, those of which the index held every line already."""
+    """Letters of `done` whose lines were all in the index already."""
     partly: int = 0
     """Letters with some pieces stored and some left."""
     left: int = 0

@@ -9,6 +9,9 @@ from typing import Final
 
 MOST_REJECTED: Final = 20
 """Texts in a row that the engine may reject, and, counted apart, lines and templates that the index may refuse."""
+MOST_UNDECODABLE: Final = 1_000
+"""Records in a row of one topic: not in the `topic.format` that is set for it, or not UTF-8 where `decode.errors` is `strict`. Records that
+are too large or have too many entries or chunks do not count."""
 
 
 class LimitReached(Exception):

@@ -21,7 +21,7 @@ from worker.indexing.stored_before import StoredBefore
 from worker.indexing.topic_readers import TopicReaders
 from worker.runtime.fair_share import FairQueue
 from worker.runtime.lane import Lane
-from worker.runtime.limits import MOST_REJECTED, FaultLimit, TopicFaultLimits
+from worker.runtime.limits import MOST_REJECTED, MOST_UNDECODABLE, FaultLimit, TopicFaultLimits
 from worker.runtime.stage import Crash, Meter, Stage, empty
 from worker.service.shared_parts import SharedParts
 from worker.settings.masks_version import topic_masks_version
@@ -102,7 +102,7 @@ class IndexingPipeline:
         self._prepare.finish()
 
     def _prepare_step(self) -> Prepare:
-        undecodable = TopicFaultLimits("undecodable records", most=self._parts.settings.limits.max_consecutive_undecodable)
+        undecodable = TopicFaultLimits("undecodable records", most=MOST_UNDECODABLE)
         lookup = self.schema_lookup
         return Prepare(
             ledger=self.ledger,

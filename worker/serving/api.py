@@ -36,7 +36,7 @@ from worker.serving.exporting import Export
 from worker.serving.guards import with_head_checks, with_headers_of_all
 from worker.serving.mcp_endpoint import McpEndpoint, index_of
 from worker.serving.openapi import openapi_document
-from worker.serving.page_files import INDEX, PageFile, read_page_files
+from worker.serving.page_files import INDEX, PageFile, made_page_files, read_page_files
 from worker.serving.pending_queries import ClientGone, PendingQueries, unless_gone
 from worker.serving.request_checks import check_length, check_site, check_type, too_long
 from worker.serving.request_places import Places
@@ -90,7 +90,8 @@ def new_app(queries: PendingQueries, rules: RequestRules, say: Callable[[str], N
 def routes_of(queries: PendingQueries, rules: RequestRules, view: WorkerView) -> list[Route]:
     """Return every path of the app, with its methods."""
     pages = [_route(path, _endpoint(page), "GET", "HEAD") for path, page in view.pages.items()]
-    return [*_Api(queries, rules, view.name).routes(view), *_page_routes(read_page_files()), _openapi_route(), *pages]
+    files = {**read_page_files(), **made_page_files()}
+    return [*_Api(queries, rules, view.name).routes(view), *_page_routes(files), _openapi_route(), *pages]
 
 
 class _Api:
@@ -176,7 +177,7 @@ class _Api:
         await places.enter_async_context(streams.one())
         await places.enter_async_context(self._answering.one())
 
-    def _document(self, document: OneAtATime) -> Endpoint:
+    def _document(self, document: OneAtATime[Mapping[str, str]]) -> Endpoint:
         async def answer(request: Request) -> Response:
             self._check(request)
             async with self._answering.one():
@@ -184,7 +185,7 @@ class _Api:
 
         return answer
 
-    def _action(self, action: OneAtATime) -> Endpoint:
+    def _action(self, action: OneAtATime[Mapping[str, object]]) -> Endpoint:
         async def answer(request: Request) -> Response:
             self._check(request, writes=True)
             self._check_body(request)

@@ -7,7 +7,7 @@ on alone, and until it ends the next requests get no turn.
 import asyncio
 import contextlib
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from worker.asking.refusals import Refused
 from worker.runtime.stage import Stage
@@ -19,23 +19,24 @@ LONGER_S: Final = {"/api/doctor": 30.0}
 ACTION_S: Final = 60.0
 MOST_WAITING: Final = 32
 """Requests for one document at once; a further one is refused."""
+Given = TypeVar("Given")
 Answer = Mapping[str, object]
 
 
-class OneAtATime:
+class OneAtATime(Generic[Given]):
     """Runs one function for one request at a time, each call on a new thread.
 
     Thread: the event loop; the function runs on others.
     """
 
-    def __init__(self, name: str, function: Callable[[Mapping[str, Any]], Answer], *, timeout_s: float) -> None:
+    def __init__(self, name: str, function: Callable[[Given], Answer], *, timeout_s: float) -> None:
         self._name = name
         self._function = function
         self._timeout_s = timeout_s
         self._turn = asyncio.Lock()
         self._waiting = 0
 
-    async def ask(self, given: Mapping[str, Any]) -> Answer:
+    async def ask(self, given: Given) -> Answer:
         """Return what the function returns. Raises HttpError: the function refuses, too many ask, or it takes too long."""
         if self._waiting >= MOST_WAITING:
             raise HttpError(429, "too_many", f"{MOST_WAITING} requests wait for this already", headers=retry_after(BUSY_RETRY_S))
@@ -52,8 +53,8 @@ class OneAtATime:
         finally:
             self._waiting -= 1
 
-    def _start(self, given: Mapping[str, Any]) -> "asyncio.Future[Answer]":
-        """Call the function on a thread that nobody waits for at the end; its turn ends with it, whoever has stopped waiting."""
+    def _start(self, given: Given) -> "asyncio.Future[Answer]":
+        """Call the function on a daemon thread; its turn ends with it, even if the request has stopped waiting."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Answer] = loop.create_future()
         answer.add_done_callback(self._end_turn)

@@ -5,9 +5,10 @@ import io
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
-Line = Mapping[str, Any]
+from worker.asking.answers import LineJson
+
 COLUMNS: Final = (
     "time",
     "time_ms",
@@ -39,7 +40,7 @@ class Reached(NamedTuple):
     until_ms: int | None = None
     """Every line before it was written; None if none was read."""
     end_ms: int | None = None
-    next: dict[str, Any] | None = None
+    next: dict[str, object] | None = None
     """The query that goes on from here; None: there is nothing more, or nothing was read."""
     reason: str = ""
     """Why it stopped; empty if it is complete."""
@@ -61,7 +62,7 @@ class Rows(Protocol):
     def head(self) -> bytes:
         """What stands before the first line."""
 
-    def of(self, line: Line) -> bytes:
+    def of(self, line: LineJson) -> bytes:
         """Return what is written of a line of a log."""
 
     def last(self, reached: Reached) -> bytes:
@@ -74,13 +75,13 @@ class NdjsonRows:
     content_type = "application/x-ndjson"
     head = b""
 
-    def of(self, line: Line) -> bytes:
+    def of(self, line: LineJson) -> bytes:
         """Return what is written of a line of a log."""
-        return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+        return _ndjson(line)
 
     def last(self, reached: Reached) -> bytes:
         """Return the last line, which says how it ended."""
-        return self.of({"export": {"state": reached.state, **reached._asdict()}})
+        return _ndjson({"export": {"state": reached.state, **reached._asdict()}})
 
 
 class CsvRows:
@@ -89,7 +90,7 @@ class CsvRows:
     content_type = "text/csv; charset=utf-8; header=present"
     head = ",".join(COLUMNS).encode("ascii") + b"\r\n"
 
-    def of(self, line: Line) -> bytes:
+    def of(self, line: LineJson) -> bytes:
         """Return what is written of a line of a log."""
         shown = dict(line) | {"time_ms": line["time"], "time": _iso(line["time"]), "kafka_time": _iso(line["kafka_time"])}
         if "fields" in shown:
@@ -107,6 +108,10 @@ class CsvRows:
             resume += f" after={reached.next['after']}"
         reason = " ".join(reached.reason.split())
         return f"# stopped: {reason}; {reached.lines} lines{resume}\r\n".encode("utf-8", "replace")
+
+
+def _ndjson(document: Mapping[str, object]) -> bytes:
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
 
 
 def _cell(content: object) -> object:

@@ -9,7 +9,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from worker.asking.refusals import QueryReply
 from worker.serving.export_rows import Reached, Rows
@@ -32,7 +32,7 @@ class _Window(NamedTuple):
     lines: int
     until_ms: int
     end_ms: int
-    next: dict[str, Any] | None
+    next: dict[str, object] | None
     """The question for what follows; None: this was the last."""
     is_complete: bool
 
@@ -44,7 +44,7 @@ class Export:
     """
 
     def __init__(
-        self, asking: Asking, query: dict[str, Any], rows: Rows, rules: StreamRules, *, clock: Callable[[], float] = time.monotonic
+        self, asking: Asking, query: dict[str, object], rows: Rows, rules: StreamRules, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._asking = asking
         self._query = query
@@ -76,7 +76,7 @@ class Export:
             reason = str(stopped)
         yield self._rows.last(self._reached._replace(reason=reason))
 
-    async def _window(self, question: dict[str, Any]) -> _Window:
+    async def _window(self, question: dict[str, object]) -> _Window:
         """Ask for a window until all of it is there. Raises _Stopped, Ended."""
         until_s = self._clock() + self._rules.retry_s
         value = with_values(question)
@@ -93,7 +93,7 @@ class Export:
                 raise _Stopped(reason)
             await self._asking.pause(self._rules.poll_s)
 
-    def _further(self, following: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
+    def _further(self, following: dict[str, object], asked: dict[str, object]) -> dict[str, object]:
         """Return the next question. Raises _Stopped if it has been the same for too often."""
         self._standstills = self._standstills + 1 if following == asked else 0
         if self._standstills >= MOST_STANDSTILLS:

@@ -31,7 +31,7 @@ def schemas() -> dict[str, Schema]:
     models: dict[str, Any] = query.pop("$defs")
     query["properties"]["as"] |= {"enum": [name for name, form in FORMS.items() if form is not AROUND]}
     for name, of in FILTERS.items():
-        if of.value == "NAME=VALUE":  # one value stands for a list
+        if of.kind == "pairs":  # one value stands for a list
             models["Filters"]["properties"][name]["additionalProperties"] = {"anyOf": [_VALUE, {"type": "array", "items": _VALUE}]}
     found: dict[str, Schema] = {"Query": query, **models}
     for name, kind in (*vars(answers).items(), *vars(worker_answers).items()):

@@ -47,7 +47,7 @@ class Sized(BaseModel):
         default=8_000,
         ge=1_000,
         le=MOST_CHARACTERS,
-        description="The answer is never longer than this; what was left out for it is said under left_out.",
+        description="The answer is never longer than this; left_out says what was left out to fit.",
     )
 
 
@@ -61,7 +61,7 @@ class Windowed(Sized):
         """Return the span of time. Raises BadArgument."""
         return window_of(self.since, self.until, now_ms)
 
-    def filters(self, now_ms: int) -> dict[str, Any]:
+    def filters(self, now_ms: int) -> dict[str, object]:
         """Return the filters of a query. Raises BadArgument."""
         return {**self.window(now_ms).filters(), **{name: value for name in FILTERS if (value := getattr(self, name, None))}}
 
@@ -69,10 +69,10 @@ class Windowed(Sized):
 def _filter_argument(name: str, of: Of) -> tuple[Any, Any]:
     wanted = not name.startswith(EXCLUDES)
     example = f" ({of.example})" if wanted and of.example else ""
-    lines = f"{'Only' if wanted else 'No'} lines {'with' if of.value == 'NAME=VALUE' else 'of'} these {of.many}{example}."
+    lines = f"{'Only' if wanted else 'No'} lines {'with' if of.kind == 'pairs' else 'of'} these {of.many}{example}."
     if of.field:
         return str, Field(default="", max_length=LABEL_CHARACTERS, description=f"Only lines of this {of.one}.")
-    return (Values, Field(default={}, description=lines)) if of.value == "NAME=VALUE" else (Names, Field(default=[], description=lines))
+    return (Values, Field(default={}, description=lines)) if of.kind == "pairs" else (Names, Field(default=[], description=lines))
 
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class AroundArguments(Sized):
     before: int = Field(default=5, ge=0, le=500, description="How many Kafka records before it.")
     after: int = Field(default=5, ge=0, le=500, description="How many after it.")
 
-    def query(self) -> dict[str, Any]:
+    def query(self) -> dict[str, object]:
         """Return the part of a query. Raises BadArgument."""
         try:
             return {**RecordPlace.read(self.where)._asdict(), "before": self.before, "after": self.after}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from worker.asking.documents import Document
 from worker.serving.document_routes import OneAtATime
 from worker.serving.mcp_lines import LineReader, LineTemplate
-from worker.serving.mcp_questions import LogIndex, NotAnswered
+from worker.serving.mcp_questions import Answer, LogIndex, NotAnswered
 from worker.serving.pending_queries import PendingQueries
 from worker.serving.responses import HttpError
 from worker.settings.settings import Settings
@@ -65,12 +65,13 @@ class McpEndpoint:
 def index_of(queries: PendingQueries, settings: Settings, read_lag: Document | None) -> LogIndex:
     """Return what the tools ask in the worker itself; without `read_lag`, what `GET /api/lag` answers, the lag stays unknown."""
 
-    async def ask(query: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def ask(query: Mapping[str, object], _kind: type[Answer]) -> Answer:
         try:
             reply = await queries.reply_to(json.dumps({**query, "deadline_ms": DEADLINE_MS}).encode("utf-8"))
         except HttpError as error:
             raise NotAnswered(f"the worker does not answer: {error}") from error
-        return answered(json.loads(reply.value))
+        answer: Answer = json.loads(reply.value)
+        return answered(answer)
 
     return LogIndex(
         ask=ask,
@@ -80,9 +81,9 @@ def index_of(queries: PendingQueries, settings: Settings, read_lag: Document | N
     )
 
 
-def answered(answer: Mapping[str, Any]) -> Mapping[str, Any]:
+def answered(answer: Answer) -> Answer:
     """Return an answer of the worker unless it is an error document. Raises NotAnswered."""
-    error = answer.get("error")
+    error = answer.get("error") if isinstance(answer, Mapping) else None
     if not isinstance(error, Mapping):
         return answer
     at_fault = f"{error['field']}: " if error.get("field") else ""

@@ -6,8 +6,9 @@ the same. `worker.serving.mcp_tools` calls them.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
+from worker.asking.answers import ChangesJson, CountsJson, FamilyJson, HitJson, HitsJson, SeveralCountsJson, TemplatesJson
 from worker.asking.moments import shown_time
 from worker.asking.places import RecordPlace
 from worker.serving.mcp_answer import ToolAnswer
@@ -27,10 +28,20 @@ from worker.serving.mcp_lines import LineTemplate
 _TOP: Final = 20
 _BUCKETS: Final = 24
 _SIMILAR: Final = 3
+_ALSO_SHOWN: Final = ("family", "name", "family_templates", "family_lines", "sampled", "fields")
+_TIMES: Final = ("first", "last", "time")
+Answer = TypeVar("Answer")
 
 
 class NotAnswered(Exception):
     """No answer came, or the query was refused; the message says why and is not log text."""
+
+
+class Ask(Protocol):
+    """Sends a query as docs/queries.md has them and returns its answer, which is of the kind that its form has. Raises NotAnswered."""
+
+    async def __call__(self, query: Mapping[str, object], kind: type[Answer], /) -> Answer:
+        """Ask."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +51,7 @@ class LogIndex:
     Thread: an event loop's; what it calls may work on others.
     """
 
-    ask: Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
-    """Sends a query as docs/queries.md has them and returns its answer. Raises NotAnswered."""
+    ask: Ask
     templates_of: Callable[[str, str | None], Awaitable[Sequence[LineTemplate]]]
     """What a pasted line is, in one topic or in all."""
     read_lag: Callable[[], Awaitable[Mapping[str, Any]]] | None = None
@@ -55,9 +65,9 @@ async def overview(index: LogIndex, arguments: OverviewArguments) -> ToolAnswer:
     now_ms = index.now_ms()
     filters = arguments.filters(now_ms)
     by = [["service"], ["level"], ["topic"], ["time"]]
-    counted = await index.ask({"as": "counts", "by": by, "top": _TOP, "buckets": _BUCKETS, "filters": filters})
+    counted = await index.ask({"as": "counts", "by": by, "top": _TOP, "buckets": _BUCKETS, "filters": filters}, SeveralCountsJson)
     *labels, volume = counted["groups"]
-    frequent = await index.ask({"as": "templates", "k": 10, "filters": filters})
+    frequent = await index.ask({"as": "templates", "k": 10, "filters": filters}, TemplatesJson)
     log_data = {
         **{name: [_with_times(one) for one in of["counts"]] for name, of in zip(("services", "levels", "topics"), labels, strict=True)},
         "volume": [{"time": shown_time(one["time"]), "lines": one["lines"]} for one in volume["counts"]],
@@ -78,7 +88,7 @@ async def search(index: LogIndex, arguments: SearchArguments) -> ToolAnswer:
         raise BadArgument("query: say what to look for, or name a family or a template")
     wanted = {"text": arguments.query, "mode": arguments.mode, "per_family": arguments.per_family}
     query = {"k": arguments.k, "filters": filters, **{name: value for name, value in wanted.items() if value is not None}}
-    answer = await index.ask(query)
+    answer = await index.ask(query, HitsJson)
     notes = () if answer["hits"] else (await _why_empty(index, arguments),)
     facts = {"window": _shown_window(arguments.window(now_ms)), **({"mode": answer["mode"]} if "mode" in answer else {})}
     return ToolAnswer(log_data={"hits": [_line(one) for one in answer["hits"]]}, facts=facts, notes=notes, complete=answer["complete"])
@@ -89,7 +99,8 @@ async def templates(index: LogIndex, arguments: TemplatesArguments) -> ToolAnswe
     now_ms = index.now_ms()
     about = {} if arguments.query is None else {"text": arguments.query, "mode": "dense"}
     expand = {"expand": True} if arguments.expand else {}
-    answer = await index.ask({"as": "templates", "k": arguments.k, "filters": arguments.filters(now_ms), **about, **expand})
+    query = {"as": "templates", "k": arguments.k, "filters": arguments.filters(now_ms), **about, **expand}
+    answer = await index.ask(query, TemplatesJson)
     notes = () if answer["templates"] else (await _why_empty(index, arguments),)
     found = [_template(one) for one in answer["templates"]]
     facts = {"window": _shown_window(arguments.window(now_ms))}
@@ -100,15 +111,15 @@ async def compare(index: LogIndex, arguments: CompareArguments) -> ToolAnswer:
     """Tell what is new, gone, more or less frequent in a window than in another."""
     now, before = arguments.windows(index.now_ms())
     filters = {**arguments.filters(index.now_ms()), **now.filters()}
-    query = {"as": "compare", "filters": filters, "compare": before.filters(), "k": arguments.k}
+    query: dict[str, object] = {"as": "compare", "filters": filters, "compare": before.filters(), "k": arguments.k}
     query |= {} if arguments.query is None else {"text": arguments.query}
     query |= {"expand": True} if arguments.expand else {}
-    answer = await index.ask(query)
-    changes: dict[str, list[dict[str, Any]]] = {"new": [], "gone": [], "up": [], "down": []}
+    answer = await index.ask(query, ChangesJson)
+    changes: dict[str, list[dict[str, object]]] = {"new": [], "gone": [], "up": [], "down": []}
     for one in answer["compare"]:
         shown = _with_times({name: value for name, value in one.items() if name != "change" and value is not None})
         changes.setdefault(one["change"], []).append(shown)
-    totals = answer.get("totals", {})
+    totals = answer["totals"]
     notes = () if any(totals.values()) else (await _why_empty(index, arguments),)
     facts = {"window": _shown_window(now), "compared_with": _shown_window(before), "totals": totals}
     return ToolAnswer(log_data=changes, facts=facts, notes=notes, complete=answer["complete"])
@@ -117,7 +128,7 @@ async def compare(index: LogIndex, arguments: CompareArguments) -> ToolAnswer:
 async def around(index: LogIndex, arguments: AroundArguments) -> ToolAnswer:
     """Show the lines before and after one, in their partition."""
     query = arguments.query()
-    answer = await index.ask({"around": query})
+    answer = await index.ask({"around": query}, HitsJson)
     lines = [_line(one) | ({"here": True} if one["offset"] == query["offset"] else {}) for one in answer["hits"]]
     notes = () if lines else ("There is no line at this place: it may have expired, or the topic, partition or offset is another.",)
     return ToolAnswer(log_data={"lines": lines}, facts={"where": arguments.where.strip()}, notes=notes, complete=answer["complete"])
@@ -128,14 +139,16 @@ async def lookup(index: LogIndex, arguments: LookupArguments) -> ToolAnswer:
     new_since_ms = arguments.new_since_ms(index.now_ms())
     kinds = await index.templates_of(arguments.line, arguments.topic)
     by_id = {one.template: one for one in kinds}
-    found: Mapping[str, Any] = {"templates": [], "complete": True}
+    found: TemplatesJson = {"templates": [], "complete": True}
     if by_id:
-        found = await index.ask({"as": "templates", "expand": True, "k": len(by_id), "filters": {"template": list(by_id)}})
-    facts: dict[str, Any] = {"found": bool(found["templates"]), "new_since": shown_time(new_since_ms)}
+        query = {"as": "templates", "expand": True, "k": len(by_id), "filters": {"template": list(by_id)}}
+        found = await index.ask(query, TemplatesJson)
+    facts: dict[str, object] = {"found": bool(found["templates"]), "new_since": shown_time(new_since_ms)}
     if found["templates"]:
         facts["is_new"] = min(one["first"] for one in found["templates"]) >= new_since_ms
         return await _known(index, found, by_id, facts)
-    similar = await index.ask({"as": "templates", "expand": True, "k": _SIMILAR, "text": arguments.line[:4_096], "mode": "dense"})
+    nearest = {"as": "templates", "expand": True, "k": _SIMILAR, "text": arguments.line[:4_096], "mode": "dense"}
+    similar = await index.ask(nearest, TemplatesJson)
     masked = [{"template": one.template, "text": one.text, "topics": one.topics} for one in kinds]
     note = (
         "No line of this kind is in the index, as the line is masked here: it is new, or it was long and stored in pieces, or the worker"
@@ -145,12 +158,12 @@ async def lookup(index: LogIndex, arguments: LookupArguments) -> ToolAnswer:
     return ToolAnswer(log_data=log_data, facts=facts, notes=(note,), complete=similar["complete"])
 
 
-async def _known(index: LogIndex, found: Mapping[str, Any], by_id: Mapping[str, LineTemplate], facts: Mapping[str, Any]) -> ToolAnswer:
+async def _known(index: LogIndex, found: TemplatesJson, by_id: Mapping[str, LineTemplate], facts: Mapping[str, object]) -> ToolAnswer:
     """Return what is known of templates that are in the index, with the totals of their families and when their lines came."""
     families = list(dict.fromkeys(one["family"] for one in found["templates"]))
-    whole = await index.ask({"as": "templates", "k": len(families), "filters": {"family": families}})
+    whole = await index.ask({"as": "templates", "k": len(families), "filters": {"family": families}}, TemplatesJson)
     ids = [one["template"] for one in found["templates"]]
-    volume = await index.ask({"as": "counts", "by": ["time"], "buckets": _BUCKETS, "filters": {"template": ids}})
+    volume = await index.ask({"as": "counts", "by": ["time"], "buckets": _BUCKETS, "filters": {"template": ids}}, CountsJson)
     log_data = {
         "templates": [_template(one) | {"topics": by_id[one["template"]].topics} for one in found["templates"]],
         "families": [_template(one) for one in whole["templates"] if one["templates"] > 1],
@@ -160,7 +173,7 @@ async def _known(index: LogIndex, found: Mapping[str, Any], by_id: Mapping[str, 
     return ToolAnswer(log_data=log_data, facts={**facts, "bucket_s": volume.get("bucket_ms", 0) / 1000}, complete=complete)
 
 
-async def _lag(index: LogIndex) -> tuple[list[dict[str, Any]] | None, list[str]]:
+async def _lag(index: LogIndex) -> tuple[list[dict[str, object]] | None, list[str]]:
     """Return how far each group lags, and notes about it; None if it is unknown."""
     if index.read_lag is None:
         return None, ["The lag is known over HTTP only; `vectail lag` shows it."]
@@ -176,7 +189,7 @@ async def _lag(index: LogIndex) -> tuple[list[dict[str, Any]] | None, list[str]]
 
 async def _why_empty(index: LogIndex, arguments: Filtered) -> str:
     """Return why no line passes the filters, and what to try."""
-    answer = await index.ask({"as": "counts", "by": ["topic"], "top": 1_000})
+    answer = await index.ask({"as": "counts", "by": ["topic"], "top": 1_000}, CountsJson)
     if not answer["counts"]:
         return "The index holds no lines yet."
     lines = sum(one["lines"] for one in answer["counts"])
@@ -187,16 +200,16 @@ async def _why_empty(index: LogIndex, arguments: Filtered) -> str:
     return f"Nothing was found. The index holds {lines:,} lines, logged from {shown_time(first)} to {shown_time(last)}: {advice}."
 
 
-def _line(one: Mapping[str, Any]) -> dict[str, Any]:
+def _line(one: HitJson) -> dict[str, object]:
     """Return a line, or a hit, as an answer has it: without what is empty."""
-    shown = {
+    shown: dict[str, object] = {
         "time": shown_time(one["time"]),
         "level": one["level"],
         "service": one["service"],
         "text": one["text"],
         "where": str(RecordPlace(one["topic"], one["partition"], one["offset"])),
         "template": one["template"],
-        **{name: one[name] for name in ("family", "name", "family_templates", "family_lines", "sampled", "fields") if name in one},
+        **{name: value for name, value in one.items() if name in _ALSO_SHOWN},
     }
     if "score" in one:
         shown["score"] = round(one["score"], 4)
@@ -207,14 +220,14 @@ def _line(one: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in shown.items() if value not in (None, "", {})}
 
 
-def _template(one: Mapping[str, Any]) -> dict[str, Any]:
+def _template(one: FamilyJson) -> dict[str, object]:
     """Return a family or a template of a listing as an answer has it."""
     shown = _with_times({name: value for name, value in one.items() if value is not None})
     return shown | ({"score": round(one["score"], 4)} if "score" in one else {})
 
 
-def _with_times(one: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: shown_time(value) if name in ("first", "last", "time") else value for name, value in one.items()}
+def _with_times(one: Mapping[str, object]) -> dict[str, object]:
+    return {name: shown_time(value) if name in _TIMES and isinstance(value, int) else value for name, value in one.items()}
 
 
 def _shown_window(window: WindowArguments) -> dict[str, str] | str:

@@ -7,7 +7,7 @@ reach another worker each time.
 
 import asyncio
 import logging
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mcp import types
@@ -17,10 +17,10 @@ from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from worker.runtime.process import vectail_version
+from worker.serving.guards import Message
 from worker.serving.mcp_questions import LogIndex
 from worker.serving.mcp_tools import INSTRUCTIONS, TOOLS, ToolFailed, call_tool
 
-_Message = MutableMapping[str, Any]
 _Headers = Sequence[tuple[bytes, bytes]]
 
 
@@ -97,17 +97,17 @@ class _Exchange:
     """
 
     def __init__(self, body: bytes) -> None:
-        self._request: list[_Message] = [{"type": "http.request", "body": body, "more_body": False}]
+        self._request: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
         self.status = 500
         self.headers: dict[str, str] = {}
         self.body = bytearray()
 
-    async def receive(self) -> _Message:
+    async def receive(self) -> Message:
         if not self._request:
             await asyncio.Event().wait()  # the client stays until it is answered
         return self._request.pop()
 
-    async def send(self, message: _Message) -> None:
+    async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in message["headers"]}
@@ -130,7 +130,7 @@ def _listed() -> list[types.Tool]:
     ]
 
 
-def _brief(schema: dict[str, Any]) -> dict[str, Any]:
+def _brief(schema: Mapping[str, Any]) -> dict[str, object]:
     """Return a schema without what repeats names, and without null for arguments that may be left out: a model reads every word of it."""
     brief = {name: value for name, value in schema.items() if name not in ("title", "description")}
     properties = {}

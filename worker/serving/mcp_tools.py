@@ -31,7 +31,7 @@ INSTRUCTIONS: Final = (
 
 
 class ToolFailed(Exception):
-    """The call gives no answer; the message is for whoever made it."""
+    """The call gives no answer; the message is for the caller."""
 
 
 class Tool(NamedTuple):
@@ -98,7 +98,7 @@ TOOLS: Final = {
 """All of them; each only reads."""
 
 
-async def call_tool(index: LogIndex, name: str, arguments: Mapping[str, Any]) -> str:
+async def call_tool(index: LogIndex, name: str, arguments: Mapping[str, object]) -> str:
     """Call a tool and return its answer: JSON, at most `max_characters` long. Raises ToolFailed."""
     tool = TOOLS.get(name)
     if tool is None:

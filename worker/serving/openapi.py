@@ -1,7 +1,6 @@
 """`/openapi.json`: what the worker answers over HTTP, for programs. docs/api.md says the same to people, and the tests compare both."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from worker.querying.forms import FORMS
 from worker.serving.json_schemas import Schema, ref, schemas
@@ -46,7 +45,7 @@ _EXPORTED: Schema = {
 }
 
 
-def openapi_document(version: str) -> dict[str, Any]:
+def openapi_document(version: str) -> dict[str, object]:
     """Return the OpenAPI 3.1 document."""
     return {
         "openapi": "3.1.0",
@@ -67,7 +66,7 @@ def openapi_document(version: str) -> dict[str, Any]:
     }
 
 
-def _queries() -> dict[str, Any]:
+def _queries() -> dict[str, object]:
     errors = (*_OF_BODIES, *_OF_LANE)
     return {
         form.path: {"post": _operation(form.path.rpartition("/")[2], form.summary, _body("Query"), errors, _json(form.schema))}
@@ -76,7 +75,7 @@ def _queries() -> dict[str, Any]:
     }
 
 
-def _streams() -> dict[str, Any]:
+def _streams() -> dict[str, object]:
     errors = (400, *_OF_LANE)
     exported = {"description": "every line that passes; the last one says how it ended", "content": _EXPORTED}
     tailed = {
@@ -94,7 +93,7 @@ def _streams() -> dict[str, Any]:
     }
 
 
-def _documents() -> dict[str, Any]:
+def _documents() -> dict[str, object]:
     limit = {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}}
     return {
         "/api/status": {"get": _operation("status", "This process at a glance", {}, _OF_LANE, _json("Status"))},
@@ -130,7 +129,7 @@ def _documents() -> dict[str, Any]:
     }
 
 
-def _session() -> dict[str, Any]:
+def _session() -> dict[str, object]:
     signed_in = _json("SignedIn") | {"headers": {"Set-Cookie": {"schema": {"type": "string"}}}}
     return {
         "/api/session": {
@@ -141,44 +140,42 @@ def _session() -> dict[str, Any]:
     }
 
 
-def _without_token() -> dict[str, Any]:
+def _without_token() -> dict[str, object]:
     html = {"description": "the page", "content": {"text/html": {"schema": {"type": "string"}}}}
     file = {"description": "a file of the page", "content": {"*/*": {"schema": {"type": "string"}}}}
     metrics = {"description": "metrics, as text or OpenMetrics", "content": {"text/plain": {"schema": {"type": "string"}}}}
     name = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
     not_good = _json("Verdict") | {"description": "the same; one of the checks fails"}
-    paths: dict[str, Any] = {
+    refused = _json("Error") | {"description": _ERRORS[404]}
+    return {
         "/": _open("page", "The page", html),
-        "/page/{name}": _open("pageFile", "A file of the page", file, parameters=[name]),
+        "/page/{name}": _open("pageFile", "A file of the page", file, refused={"404": refused}, parameters=[name]),
         "/openapi.json": _open(
             "openapi", "This document", {"description": "OpenAPI 3.1", "content": {_JSON: {"schema": {"type": "object"}}}}
         ),
-        "/healthz": _open("alive", "Whether the worker must be restarted", _json("Verdict")),
-        "/readyz": _open("ready", "Whether the worker and what it needs are well", _json("Verdict")),
+        "/healthz": _open("alive", "Whether the worker must be restarted", _json("Verdict"), refused={"503": not_good}),
+        "/readyz": _open("ready", "Whether the worker and what it needs are well", _json("Verdict"), refused={"503": not_good}),
         "/metrics": _open("metrics", "Metrics for Prometheus", metrics),
     }
-    for path in ("/healthz", "/readyz"):
-        paths[path]["get"]["responses"]["503"] = not_good
-    paths["/page/{name}"]["get"]["responses"]["404"] = _json("Error") | {"description": _ERRORS[404]}
-    return paths
 
 
-def _open(name: str, summary: str, answer: Schema, **further: Any) -> dict[str, Any]:  # noqa: ANN401 - parts of an operation
+def _open(name: str, summary: str, answer: Schema, *, refused: Mapping[str, Schema] | None = None, **further: object) -> Schema:
     """Return a path that anybody may get."""
-    return {"get": {"operationId": name, "summary": summary, "security": [], **further, "responses": {"200": answer}}}
+    responses = {"200": answer, **(refused or {})}
+    return {"get": {"operationId": name, "summary": summary, "security": [], **further, "responses": responses}}
 
 
 def _operation(
     name: str, summary: str, request: Schema, errors: tuple[int, ...], answer: Schema, *, is_open: bool = False
-) -> dict[str, Any]:
+) -> dict[str, object]:
     refusals = {str(code): _json("Error") | {"description": _ERRORS[code]} for code in sorted({*errors, *_OF_ALL})}
     security: dict[str, list[str]] = {"security": []} if is_open else {}
     return {"operationId": name, "summary": summary, **security, **request, "responses": {"200": answer, **refusals}}
 
 
-def _body(schema: str) -> dict[str, Any]:
+def _body(schema: str) -> dict[str, object]:
     return {"requestBody": {"required": True, "content": {_JSON: {"schema": ref(schema)}}}}
 
 
-def _json(schema: str) -> dict[str, Any]:
+def _json(schema: str) -> dict[str, object]:
     return {"description": schema, "content": {_JSON: {"schema": ref(schema)}}}

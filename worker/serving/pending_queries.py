@@ -8,15 +8,15 @@ import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
+from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from worker.asking.refusals import QueryReply, error_reply
 from worker.asking.requests import QueryRequest, Requester, patience_s
+from worker.serving.guards import Receive
 from worker.serving.responses import BUSY_RETRY_S, OUTAGE_RETRY_S, HttpError, retry_after
 from worker.serving.worker_view import TakeRequest
 
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 _Answer = TypeVar("_Answer")
 _LATE_S = 0.5
 """How long past its deadline a query waits for the step that finds it late: that one says why it is."""
@@ -38,7 +38,7 @@ class _PendingReply:
         self._is_gone = False
 
     def is_gone(self) -> bool:
-        """Whether nobody waits any more."""
+        """Whether the client has stopped waiting."""
         return self._is_gone
 
     def leave(self) -> None:
@@ -73,9 +73,8 @@ class PendingQueries:
     async def reply_to(self, value: bytes, form: str | None = None) -> QueryReply:
         """Put a request (its body) into the lane and return its reply; `form` is what `as` must be, if the path says it.
 
-        A query that nobody waits for any more, because of the timeout or because this call is cancelled, is dropped by the step whose turn
-        it is. One that was cancelled, or whose deadline has passed, counts as open until then, so that clients that do not wait cannot
-        fill the lane. Raises HttpError: too many open, not accepting, or not answered in time.
+        A query that timed out, or whose call was cancelled, is dropped at the next step. It counts as open until then, so that clients
+        that do not wait cannot fill the lane. Raises HttpError: too many open, not accepting, or not answered in time.
         """
         pending, most_s = _PendingReply(), patience_s(value) + _LATE_S
         request = QueryRequest(value, Requester(pending.resolve, time.monotonic(), is_gone=pending.is_gone), form=form)

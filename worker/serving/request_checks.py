@@ -33,7 +33,7 @@ def check_host(host: str | None) -> None:
 
 
 def check_site(sent_from: str | None, origin: str | None, host: str | None) -> None:
-    """Refuse a request that a browser makes for a page of somebody else, a link or a download among them. Raises HttpError.
+    """Refuse a request that a browser makes for another site's page, a link or a download among them. Raises HttpError.
 
     `sent_from` is `Sec-Fetch-Site`, which a page cannot forge; `same-site` is another port or a neighbouring name. Where a browser sends
     none (plain HTTP to another machine), its `Origin` must have our host. Other clients send neither.

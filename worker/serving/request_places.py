@@ -1,4 +1,4 @@
-"""A bounded number of places for requests: whoever finds none is told to come again, and nobody waits."""
+"""A bounded number of places for requests. A request that finds none is refused at once and told when to try again."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -5,7 +5,7 @@ Errors have the body that queries over Kafka get: `{"error": {"code", "field", "
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from worker.asking.refusals import RefusalCode, Refused, ReplyCode, error_document
 
@@ -67,13 +67,13 @@ def as_json(document: Mapping[str, object]) -> bytes:
     return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def json_object(value: bytes) -> dict[str, Any]:
+def json_object(value: bytes) -> dict[str, object]:
     """Return the JSON object of a body. Raises HttpError."""
     try:
         document = json.loads(value.decode("utf-8"))  # of bytes it would take UTF-16 and a BOM, too, which a query's parser does not
     except (ValueError, RecursionError) as error:
-        reason = "is nested too deeply" if isinstance(error, RecursionError) else "is no JSON"
+        reason = "is nested too deeply" if isinstance(error, RecursionError) else "is not JSON"
         raise HttpError(400, "bad_query", reason, field="query") from None
     if not isinstance(document, dict):
-        raise HttpError(400, "bad_query", "is no JSON object", field="query")
+        raise HttpError(400, "bad_query", "is not a JSON object", field="query")
     return document

@@ -21,7 +21,7 @@ import logging
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import cast
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
@@ -151,7 +151,7 @@ class HttpServer:
             connection.transport.abort()
         await asyncio.sleep(0)  # lets the loop close them
 
-    def _say_loop_error(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def _say_loop_error(self, _loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
         """Log an error outside of any request, such as no file descriptors left or a broken connection."""
         error = context.get("exception")
         self._say(f"http: {context['message']}" + (f" ({type(error).__name__})" if error is not None else ""))

@@ -1,4 +1,4 @@
-"""Who may ask: whoever sends the token, or the cookie that a browser got for it.
+"""Authentication: by the token, or by the cookie that a browser got for it.
 
 The cookie is `EXPIRY.SIGNATURE`. Its key is derived from the token, so it holds on every worker with that token, dies with it, and needs
 no memory; a stolen one says nothing of the token that guessing could test quickly. A browser sends it by itself, also when another
@@ -68,7 +68,7 @@ class SignIn:
         return self._signature("csrf", cookie) if self._token and self._is_valid(cookie) else ""
 
     def new_cookie(self, token: object, address: str) -> str:
-        """Return a cookie for somebody who gives the token. Raises HttpError: wrong, or too many wrong ones from that address."""
+        """Return a cookie in exchange for the token. Raises HttpError: wrong, or too many wrong ones from that address."""
         wait_s = self._failed.wait_s(address)
         if wait_s > 0:
             raise HttpError(429, "too_many", "too many wrong tokens from your address", headers=retry_after(int(wait_s) + 1))

@@ -70,7 +70,7 @@ def _forget_error(done: asyncio.Future[Any]) -> None:
         done.exception()  # or an error that nobody waits for any more would be reported
 
 
-def with_values(query: dict[str, Any], **values: object) -> bytes:
+def with_values(query: dict[str, object], **values: object) -> bytes:
     """Return a query, with further fields or other values of them, as the body of a request. Raises HttpError: nested too deeply."""
     try:
         return json.dumps(query | values).encode("utf-8")

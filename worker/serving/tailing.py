@@ -7,7 +7,6 @@ take is left out and counted, and nothing waits for it.
 import json
 import time
 from collections.abc import AsyncGenerator, Callable
-from typing import Any
 
 from worker.asking.refusals import QueryReply, error_document
 from worker.serving.streams import Asking, Ended, StreamRules, error_of, with_values
@@ -22,7 +21,9 @@ class TailStream:
     Thread: the event loop.
     """
 
-    def __init__(self, asking: Asking, query: dict[str, Any], rules: StreamRules, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, asking: Asking, query: dict[str, object], rules: StreamRules, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._asking = asking
         self._query = query
         self._rules = rules

@@ -12,11 +12,13 @@ MOVED: Final = {
 
 GONE: Final = {
     "cache.max_known_templates": "500,000 templates are remembered as stored, in 14 MB",
+    "decode.max_other_fields": "16 fields are kept besides the well-known ones; topic.fields.keep names more",
     "engine.own_process": "vLLM's engine runs in the worker's process: apart it started later and was never faster",
     "http.max_body_bytes": "a body has at most 64 KiB",
     "http.timeout_s": "a query over HTTP has at most 60 s; deadline_ms shortens it",
     "index.block_lines": "a block has at most 1,024 lines; index.flush_s closes it sooner",
     "limits.max_consecutive_rejected": "20 refusals in a row end the worker",
+    "limits.max_consecutive_undecodable": "1,000 undecodable records in a row of one topic end the worker",
     "query.max_in_flight_records": "1,000 queries from Kafka may be in work at once",
     "redis.cluster": "a redis.url of a cluster begins with redis+cluster://",
     "redis.queue_bytes": "16 MiB of vectors may wait to be written",

@@ -39,7 +39,7 @@ def secrets_of(settings: BaseModel) -> frozenset[str]:
 
 def redacted(settings: BaseModel) -> dict[str, Any]:
     """Return all settings (`worker.settings.settings.Settings`) as plain values, secrets as `**********`."""
-    shown: dict[str, Any] = settings.model_dump(mode="json")
+    shown = settings.model_dump(mode="json")
     librdkafka = shown["kafka"]["librdkafka"]
     for name in librdkafka:
         if is_secret(name):

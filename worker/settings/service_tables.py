@@ -33,11 +33,11 @@ class HttpTable(Table):
     port: int = Field(default=8790, ge=0, le=65_535)
     """Port to listen on. 0: any free one, which the log names."""
     token: BearerToken = SecretStr("")
-    """What callers send as `Authorization: Bearer …`, and people type into the page's sign-in. Empty: whoever reaches the port may ask.
+    """What callers send as `Authorization: Bearer …`, and people type into the page's sign-in. Empty: anyone who reaches the port may ask.
     Then, on a loopback address, a request must call the worker `localhost` or by an address, so that no web page can make a browser ask in
     its name."""
     allow_without_token: bool = False
-    """Whether the worker may listen on an address that is not loopback without a token. Then whoever reaches the port may search the
+    """Whether the worker may listen on an address that is not loopback without a token. Then anyone who reaches the port may search the
     logs, and so may a web page in the browser of such a person."""
     max_open_queries: int = Field(default=64, ge=1, le=1_000)
     """Most queries over HTTP in work at once; a further one is answered with 429. Those from Kafka are counted apart."""
@@ -93,8 +93,5 @@ class LimitTable(Table):
     max_in_flight_bytes: int = Field(default=256 * 1024 * 1024, ge=1024)
     """Most bytes of these records as Kafka delivered them, and, counted apart, as they are decoded. The client that reads the lag may also
     hold two copies of a partition's oldest unread batch."""
-    max_consecutive_undecodable: int = Field(default=1_000, ge=1)
-    """Records in a row of one topic that may be undecodable: not in the `topic.format` that is set for it, or not UTF-8 where
-    `decode.errors` is `strict`. One more ends the worker. Records that are too large or have too many entries or chunks do not count."""
     drain_timeout_s: float = Field(default=25.0, gt=0)
     """Seconds that a worker has to finish its records after SIGTERM. What remains is read again after the next start."""

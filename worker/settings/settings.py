@@ -10,7 +10,7 @@ import os
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Self, get_args, get_origin
+from typing import Self, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr, ValidationError, model_validator
 from pydantic.fields import FieldInfo
@@ -139,7 +139,7 @@ class Settings(Table):
         return self
 
 
-def load_settings(file: Path | None, flags: Mapping[str, Any] | None = None) -> Settings:
+def load_settings(file: Path | None, flags: Mapping[str, object] | None = None) -> Settings:
     """Read file and environment; `flags` (table → key → value, or → list of tables) override both. Raises SettingsError, one line.
 
     An empty variable counts as not set. A list in the environment is JSON, or its elements with commas between them; such elements of
@@ -149,7 +149,7 @@ def load_settings(file: Path | None, flags: Mapping[str, Any] | None = None) -> 
     _refuse_unknown(document, f"{file}: ")
     merged = _merged(_merged(document, _read_environment(), levels=3), flags or {}, levels=2)
     try:
-        return Settings(**merged)
+        return Settings.model_validate(merged)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         reason = first["msg"].removeprefix("Value error, ")
@@ -165,7 +165,7 @@ def fail_point_of_tests() -> Callable[[str], None]:
         raise SettingsError(f"environment variable {FAIL_POINT_VARIABLE}: {error}") from None
 
 
-def _merged(lower: Mapping[str, Any], upper: Mapping[str, Any], *, levels: int) -> dict[str, Any]:
+def _merged(lower: Mapping[str, object], upper: Mapping[str, object], *, levels: int) -> dict[str, object]:
     """Merge nested tables, `upper` winning; below `levels` levels a value replaces the other as a whole."""
     merged = dict(lower)
     for name, value in upper.items():
@@ -177,7 +177,7 @@ def _merged(lower: Mapping[str, Any], upper: Mapping[str, Any], *, levels: int) 
     return merged
 
 
-def _read_toml(file: Path) -> dict[str, Any]:
+def _read_toml(file: Path) -> dict[str, object]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
@@ -186,13 +186,13 @@ def _read_toml(file: Path) -> dict[str, Any]:
         raise SettingsError(f"settings file {file} is not valid TOML: {error}") from None
 
 
-def _read_environment() -> dict[str, Any]:
+def _read_environment() -> dict[str, object]:
     """Return the settings of the environment in the shape of the file. Raises SettingsError for an unknown name."""
     fields = dict(_fields())
     names = {variable_of(*name): name for name in fields}
     lists = {list_variable_of(name): name for name, _ in table_lists()}
     secrets = {variable for variable, name in names.items() if fields[name].annotation is SecretStr}
-    document: dict[str, Any] = {}
+    document: dict[str, object] = {}
     for variable, text in _with_secrets(secrets):
         upper = variable.upper()
         if upper.startswith(_LIBRDKAFKA):
@@ -207,7 +207,7 @@ def _read_environment() -> dict[str, Any]:
         else:
             known = {*names, *lists, *(f"{secret}{_FILE}" for secret in secrets)}
             raise SettingsError(f"unknown environment variable {variable}{_moved(upper) or nearest(upper, known)}")
-        nested: dict[str, Any] = {name[-1]: value}
+        nested: dict[str, object] = {name[-1]: value}
         for part in reversed(name[:-1]):
             nested = {part: nested}
         document = _merged(document, nested, levels=3)
@@ -297,7 +297,7 @@ def _fields() -> Iterator[tuple[tuple[str, str], FieldInfo]]:
             yield (name, key), field
 
 
-def _refuse_unknown(document: Mapping[str, Any], where: str) -> None:
+def _refuse_unknown(document: Mapping[str, object], where: str) -> None:
     try:
         refuse_unknown(document, Settings)
     except UnknownName as error:

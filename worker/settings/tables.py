@@ -66,8 +66,6 @@ class DecodeTable(Table):
     """Most chunks in one record. A record with more becomes a dead letter."""
     max_record_bytes: int = Field(default=1_000_000, ge=1024)
     """Largest value, in bytes, that is decoded. A larger one becomes a dead letter; `feed` and `demo` do not produce one."""
-    max_other_fields: int = Field(default=16, ge=0, le=256)
-    """Most fields kept of an entry besides the well-known ones and those named in `topic.fields.keep`."""
     source_templates: bool = True
     """Where a record carries the template that its text was made of (Serilog, .NET, OpenTelemetry's `event_name`), that is the template of
     its line, after the masks. `mask.mode = "exact"` ignores it."""
@@ -199,8 +197,8 @@ class RedisTable(Table):
     key_file: Path | None = None
     """Key of the client certificate (PEM)."""
     secret: SecretStr = SecretStr("")
-    """Signs cached vectors: a worker takes only those that were written with the same secret. Empty: whoever may write to Redis is trusted,
-    and can choose which vectors are stored."""
+    """Signs cached vectors: a worker takes only those that were written with the same secret. Empty: anyone who may write to Redis is
+    trusted, and can choose which vectors are stored."""
     ttl_s: float = Field(default=30 * 86_400.0, ge=1, le=10 * 365 * 86_400)
     """Seconds after its last write when a vector expires."""
     read_budget_s: float = Field(default=0.05, gt=0, le=5)

@@ -134,7 +134,6 @@ class TopicTable(Table):
                 keep=fields.keep,
             ),
             source_templates=decode.source_templates,
-            max_other_fields=decode.max_other_fields,
             clock=Clock(None if self.timezone is None else ZoneInfo(self.timezone), self.year),
             max_record_bytes=decode.max_record_bytes,
         )

@@ -6,7 +6,7 @@ unknown name too, but without the nearest one. Nothing here reads a file or the 
 
 import difflib
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, get_args, get_origin
+from typing import get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -17,7 +17,7 @@ class UnknownName(ValueError):
     """A name that no setting has; one line."""
 
 
-def refuse_unknown(document: Mapping[str, Any], model: type[BaseModel]) -> None:
+def refuse_unknown(document: Mapping[str, object], model: type[BaseModel]) -> None:
     """Check every name of a document, in its tables and lists of tables too. Raises UnknownName."""
     for name, value in document.items():
         field = model.model_fields.get(name)
@@ -32,7 +32,7 @@ def nearest(name: str, names: Collection[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else f"; there are: {', '.join(sorted(names))}"
 
 
-def tables_in(annotation: Any) -> Iterator[type[BaseModel]]:  # noqa: ANN401 - whatever a field may be annotated with
+def tables_in(annotation: object) -> Iterator[type[BaseModel]]:
     """Return the tables that a setting may hold: itself, as an alternative to nothing, or in a list."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
@@ -41,7 +41,7 @@ def tables_in(annotation: Any) -> Iterator[type[BaseModel]]:  # noqa: ANN401 - w
             yield from tables_in(one)
 
 
-def _refuse_below(value: object, annotation: Any, path: str) -> None:  # noqa: ANN401 - as in tables_in
+def _refuse_below(value: object, annotation: object, path: str) -> None:
     for table in tables_in(annotation):
         for content in value if isinstance(value, list | tuple) else (value,):
             for key, below in content.items() if isinstance(content, Mapping) else ():

@@ -31,7 +31,7 @@ class IndexCounts:
         return self._counts
 
     def body(self) -> None:
-        """Count whenever somebody wishes it, until `stop`."""
+        """Count on demand until `stop`."""
         while self._wish.wait() and not self._is_stopped:
             self._wish.clear()
             self.count()

@@ -29,6 +29,7 @@ def main() -> None:
     from worker.querying.template_listing import answer_templates  # noqa: PLC0415
     from worker.serving.json_schemas import schemas  # noqa: PLC0415
     from worker.serving.mcp_arguments import Filtered  # noqa: PLC0415
+    from worker.serving.page_files import made_page_files  # noqa: PLC0415
 
     index = index_of(open_sink(), [line(n, fields=f'{{"k8s.pod.name":"web-{n % 3}"}}') for n in range(8)])
     query = parse_query(b'{"as": "templates", "filters": {"pod": "web-2"}}')
@@ -38,6 +39,7 @@ def main() -> None:
         "options": [name for name, verb in commands.items() if any("--pod" in one.opts for one in verb.params)],
         "mcp": Filtered.model_json_schema()["properties"]["pod"]["description"],
         "openapi": "pod" in str(schemas()["Filters"]["properties"]),
+        "page": b'"name": "pod"' in made_page_files()["filters.js"].body,
         "found": [row["lines"] for row in answer["templates"]],
     }
     sys.stdout.write(json.dumps(seen))

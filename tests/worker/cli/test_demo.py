@@ -14,8 +14,9 @@ from producers.log_feed import EXAMPLE_QUERIES
 from tests.faults.index import Index, read_index
 from tests.worker.cli.conftest import NewScreen
 from tests.worker.cli.console import vectail
-from worker.cli.demo import DemoOptions, demo, next_run_epoch
+from worker.cli.demo import demo, next_run_epoch
 from worker.cli.exits import CommandFailed
+from worker.cli.verb_options import DemoOptions
 
 PLAIN = [b"2024-05-01 10:00:%02d INFO request %d of user-%d was served in %d ms" % (n % 60, n, n % 7, n * 7 % 90) for n in range(200)]
 JSON = [b'{"level": "ERROR", "service": "payments", "message": "card %d was declined by the bank"}' % n for n in range(20)]
@@ -146,7 +147,7 @@ def test_without_files_a_made_up_stream_is_searched_and_shown_and_nothing_is_lef
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     screen, written = new_screen(80)
 
-    result = demo(DemoOptions(files=(), queries=(), data=None, k=2, serve=False, config=None, synthetic_lines=1_000), screen)
+    result: dict[str, Any] = demo(DemoOptions(k=2, synthetic_lines=1_000), screen)
 
     told = written.getvalue()
     assert (result["records"], result["lines"]) == (1_000, 1_000)

@@ -11,9 +11,10 @@ import pytest
 
 from tests.worker.cli.conftest import NewScreen
 from tests.worker.cli.console import WAIT_S, RunningVerb
-from worker.cli.demo import DemoOptions, demo
+from worker.cli.demo import demo
 from worker.cli.demo_start import WORTH_WAITING_BYTES, EngineName, begin_demo, choose_engine
 from worker.cli.exits import CommandFailed
+from worker.cli.verb_options import DemoOptions
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def test_the_first_line_is_where_the_page_is_and_the_page_is_there(tmp_path: Pat
 
 def test_the_port_listens_and_its_address_is_said_before_anything_is_loaded(new_screen: NewScreen) -> None:
     screen, written = new_screen(80)
-    start = begin_demo((), None, {}, screen, serve=True)
+    start = begin_demo(DemoOptions(serve=True), None, screen)
     assert start.http is not None
     try:
         assert written.getvalue() == f"Open {start.http.url}/ in a browser: it answers in a moment, once the model is loaded.\n"
@@ -64,13 +65,13 @@ def test_the_port_listens_and_its_address_is_said_before_anything_is_loaded(new_
 def test_a_file_that_is_missing_is_said_before_any_address(new_screen: NewScreen, tmp_path: Path) -> None:
     screen, written = new_screen(80)
     with pytest.raises(CommandFailed, match="no such file"):
-        begin_demo([str(tmp_path / "none.log")], None, {}, screen, serve=True)
+        begin_demo(DemoOptions(files=[str(tmp_path / "none.log")], serve=True), None, screen)
     assert written.getvalue() == ""
 
 
 def test_a_demo_that_does_not_serve_listens_nowhere(new_screen: NewScreen) -> None:
     screen, written = new_screen(80)
-    assert begin_demo((), None, {}, screen, serve=False).http is None
+    assert begin_demo(DemoOptions(), None, screen).http is None
     assert written.getvalue() == ""
 
 
@@ -95,7 +96,7 @@ def test_where_vllm_is_installed_a_small_demo_runs_on_llama_cpp_and_says_so(new_
     screen, written = new_screen(200)
     file = tmp_path / "app.log"
     file.write_text("disk 7 is full\n")
-    result = demo(DemoOptions(files=(str(file),), queries=(), data=None, k=2, serve=False, config=None), screen)
+    result = demo(DemoOptions(files=[str(file)], k=2), screen)
     assert (result["engine"], result["lines"]) == ("llama.cpp", 1)
     told = written.getvalue()
     assert told.count("llama.cpp begins at once, vLLM would take about 20 seconds (--engine vllm)") == 1
@@ -111,5 +112,5 @@ def test_an_engine_that_is_named_is_used_however_small_the_files_are(
     screen, written = new_screen(200)
     monkeypatch.setenv("VECTAIL_MODEL__FOLDER", str(tmp_path / "none"))
     with pytest.raises(CommandFailed, match=str(tmp_path / "none")):  # it ends before the engine is there
-        demo(DemoOptions(files=(str(file),), queries=(), data=None, k=2, serve=False, config=None, engine="vllm"), screen)
+        demo(DemoOptions(files=[str(file)], k=2, engine="vllm"), screen)
     assert "Loading vLLM and the model, about 20 seconds …" in written.getvalue()

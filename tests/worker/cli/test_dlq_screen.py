@@ -1,17 +1,30 @@
 """What a person sees of a replay, and of no dead letters."""
 
 from tests.worker.cli.conftest import NewScreen
+from worker.cli.dlq import StoredLetterJson
 from worker.cli.dlq_screen import show_list, show_replayed
 from worker.inspecting.kept_records import OTHER_BYTES
 
 
 def test_letters_whose_lines_were_there_and_those_that_are_refused_are_told_apart(new_screen: NewScreen) -> None:
-    record = {"topic": "logs", "partition": 0, "offset": 5}
-    refused = {"partition": 1, "offset": 7, "record": record, "pieces": None, "reason": OTHER_BYTES}
+    refused: StoredLetterJson = {
+        "partition": 1,
+        "offset": 7,
+        "time": 0,
+        "reason": OTHER_BYTES,
+        "stage": "replay",
+        "pieces": None,
+        "bytes": 3,
+        "record": {"topic": "logs", "partition": 0, "offset": 5, "epoch": "", "time": 0},
+        "replayed": False,
+        "partly_replayed": False,
+        "not_replayable": "",
+    }
     screen, written = new_screen(200)
     show_replayed(
         screen,
         {
+            "topic": "dead",
             "changed": True,
             "letters": 4,
             "replayed": 3,
@@ -36,5 +49,5 @@ def test_letters_whose_lines_were_there_and_those_that_are_refused_are_told_apar
 
 def test_no_dead_letters_is_said(new_screen: NewScreen) -> None:
     screen, written = new_screen(80)
-    show_list(screen, {"topic": "dead", "replayed": 0, "newest": []})
+    show_list(screen, {"topic": "dead", "letters": 0, "replayed": 0, "kinds": [], "newest": []})
     assert written.getvalue() == "No dead letters in dead.\n"

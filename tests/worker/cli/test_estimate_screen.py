@@ -1,43 +1,42 @@
 """The text that `vectail estimate` prints."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.fakes.engine import FakeEngine
 from tests.model_fixture import CACHE
 from worker.cli.estimate_screen import shown_bytes, shown_estimate, shown_share
-from worker.cli.estimate_verb import EstimateOptions, estimate_files
+from worker.cli.estimate_verb import EstimateJson, EstimateOptions, estimate_files
 from worker.settings.settings import load_settings
 
 
 @pytest.fixture(scope="module")
-def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def facts(tmp_path_factory: pytest.TempPathFactory) -> EstimateJson:
     """Facts about 1,000 lines of two templates."""
     file = tmp_path_factory.mktemp("screen") / "log"
     file.write_text("".join(f"door {n} {'open' if n % 3 else 'shut'}\n" for n in range(1_000)))
     return facts_of(file)
 
 
-def facts_of(*files: Path, sample_lines: int = 20_000) -> dict[str, Any]:
+def facts_of(*files: Path, sample_lines: int = 20_000) -> EstimateJson:
     settings = load_settings(None, {"model": {"cache": str(CACHE)}})
     options = EstimateOptions(files=tuple(map(str, files)), sample_lines=sample_lines, trial_s=0.01)
     return estimate_files(settings, options, new_engine=FakeEngine)
 
 
-def test_it_ends_in_a_sentence_that_a_newcomer_understands(facts: dict[str, Any]) -> None:
+def test_it_ends_in_a_sentence_that_a_newcomer_understands(facts: EstimateJson) -> None:
     assert shown_estimate(facts).endswith(
         "Of 1,000 lines, 998 need no embedding: their template came before.\n"
         "In mode exact it is 0. When the same lines come again, none does."
     )
 
 
-def test_the_mode_of_the_settings_comes_first(facts: dict[str, Any]) -> None:
+def test_the_mode_of_the_settings_comes_first(facts: EstimateJson) -> None:
     assert "Of 1,000 lines, 0 need no embedding" in shown_estimate(facts | {"mode": "exact"})
 
 
-def test_both_modes_stand_side_by_side_with_what_each_figure_rests_on(facts: dict[str, Any]) -> None:
+def test_both_modes_stand_side_by_side_with_what_each_figure_rests_on(facts: EstimateJson) -> None:
     rows = {line[:37].strip(): line[37:].split() for line in shown_estimate(facts).splitlines()}
 
     assert rows["templates"] == ["2", "1,000", "counted"]
@@ -46,7 +45,7 @@ def test_both_modes_stand_side_by_side_with_what_each_figure_rests_on(facts: dic
     assert "at least" not in rows
 
 
-def test_predicted_figures_are_called_so_and_have_bounds(facts: dict[str, Any], tmp_path: Path) -> None:
+def test_predicted_figures_are_called_so_and_have_bounds(facts: EstimateJson, tmp_path: Path) -> None:
     file = tmp_path / "log"
     file.write_text("".join(f"door {n} open\n" for n in range(3_000)))
     shown = shown_estimate(facts_of(file, sample_lines=300)).splitlines()
@@ -60,8 +59,8 @@ def test_predicted_figures_are_called_so_and_have_bounds(facts: dict[str, Any], 
     assert facts["basis"] == "all"
 
 
-def test_no_line_is_wider_than_80_columns_however_large_the_figures(facts: dict[str, Any]) -> None:
-    huge = {name: 9_876_543_210 if isinstance(value, int) else value for name, value in facts["exact"].items()}
+def test_no_line_is_wider_than_80_columns_however_large_the_figures(facts: EstimateJson) -> None:
+    huge = {name: 9_876_543_210 if str(value).isdecimal() else value for name, value in facts["exact"].items()}
     large = facts | {"bytes": 10**15, "lines": 10**11, "basis": "sample", "template": huge, "exact": huge, "rate_lines_per_s": 2_500_000.0}
 
     for one in (facts, large):

@@ -43,7 +43,7 @@ def estimate() -> Estimate:
     ) -> dict[str, Any]:
         settings = load_settings(None, {"model": {"cache": str(CACHE)}, **tables})
         options = EstimateOptions(files=tuple(map(str, files)), sample_lines=sample_lines, rate=Rate(rate), trial_s=0.01, topic=as_topic)
-        return estimate_files(settings, options, new_engine=FakeEngine)
+        return dict(estimate_files(settings, options, new_engine=FakeEngine))
 
     return run
 
@@ -160,7 +160,7 @@ def test_the_engine_of_the_settings_is_tried_and_closed(tmp_path: Path) -> None:
     settings = load_settings(None, {"model": {"cache": str(CACHE)}, "engine": {"name": "llama"}})
     threads = threading.active_count()
 
-    facts = estimate_files(settings, EstimateOptions(files=(str(written(tmp_path / "log", 20)),), trial_s=0.001))
+    facts: dict[str, Any] = dict(estimate_files(settings, EstimateOptions(files=(str(written(tmp_path / "log", 20)),), trial_s=0.001)))
 
     assert facts["engine"]["name"] == "llama.cpp"
     assert facts["engine"]["measured_tokens"] > 0

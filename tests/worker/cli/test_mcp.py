@@ -186,7 +186,7 @@ def test_a_wrong_token_is_refused_and_said_in_words(demo: Demo) -> None:
     other.write_text('[http]\ntoken = "wrong"\n')
     is_error, text = demo.over_stdio(search, "--url", demo.url, "--config", str(other))
     assert is_error
-    assert text.endswith("wants another token: set http.token, or VECTAIL_HTTP__TOKEN, where `vectail mcp` runs")
+    assert text.endswith("rejects the token: set http.token, or VECTAIL_HTTP__TOKEN, where `vectail mcp` runs")
 
 
 def test_a_worker_that_is_away_is_said_in_words(demo: Demo) -> None:
@@ -230,7 +230,7 @@ def test_standard_output_carries_the_protocol_and_nothing_else(demo: Demo) -> No
     ("words", "reason"),
     [
         (("--url", "ftp://x"), "--url 'ftp://x': give an address such as http://127.0.0.1:8790"),
-        (("--url", "http://x:y"), "--url 'http://x:y': is no address"),
+        (("--url", "http://x:y"), "--url 'http://x:y': is not an address"),
         (("--url", "http://x", "--kafka"), "--url asks over HTTP: leave out --kafka and --bootstrap-servers"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import io
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -31,7 +32,8 @@ def test_a_commit_past_the_end_is_said_as_the_doctor_says_it() -> None:
     assert said in remark_on(now)
     assert said == beyond_end([beyond])  # the doctor's words too
     lags = lag_by_partition(None, now)
-    (shown,) = lag_document("vectail", now, lags, total_lag(lags))["partitions"]
+    document: dict[str, Any] = lag_document("vectail", now, lags, total_lag(lags))
+    (shown,) = document["partitions"]
     assert (shown["beyond_end"], shown["lag_records"]) == (True, 0)
     sound = replace(beyond, committed=10)
     assert "past the end" not in remark_on(replace(now, positions=[sound]))

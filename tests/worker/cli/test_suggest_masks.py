@@ -12,9 +12,10 @@ from confluent_kafka.admin import AdminClient
 from producers.kafka import EmbeddedBroker
 from tests.worker.cli.conftest import RunHere
 from worker.cli.exits import CommandFailed
-from worker.cli.masks_diff import DiffOptions, diff_masks
+from worker.cli.masks_diff import diff_masks
 from worker.cli.suggest_masks import SuggestOptions, suggest_masks
 from worker.cli.suggest_screen import shown_suggestions, toml_string
+from worker.cli.verb_options import DiffOptions
 from worker.settings.settings import load_settings
 
 NAMES = ("ada", "bob", "carol", "dave", "erin", "frank")
@@ -37,7 +38,7 @@ def test_what_is_printed_is_a_settings_file_that_does_what_it_says(file: Path, t
     assert (facts["lines"], facts["templates"], facts["templates_after"]) == (7, 7, 2)
     pasted = tmp_path / "pasted.toml"
     pasted.write_text(shown_suggestions(facts), encoding="utf-8")
-    told = diff_masks(DiffOptions(old="default", new=str(pasted), files=(str(file),)))
+    told: dict[str, Any] = diff_masks(DiffOptions(old="default", new=str(pasted), files=[str(file)]))
     assert (told["old"]["templates"], told["new"]["templates"]) == (7, 2)
 
 

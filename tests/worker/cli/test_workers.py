@@ -125,7 +125,7 @@ def test_cores_and_memory_are_divided_and_each_has_a_port_of_its_own() -> None:
     settings = Settings(engine=EngineTable(threads=8, memory_share=0.6))
     shares = worker_share(settings, WorkerIndex(2, 4))
     assert shares == {"engine": {"threads": 2, "memory_share": pytest.approx(0.15)}, "http": {"port": settings.http.port + 1}}
-    assert worker_share(settings, WorkerIndex(1, 16))["engine"]["threads"] == 1
+    assert worker_share(settings, WorkerIndex(1, 16))["engine"] == {"threads": 1, "memory_share": pytest.approx(0.0375)}
     any_port = settings.model_copy(update={"http": HttpTable(port=0)})
     assert worker_share(any_port, WorkerIndex(2, 4))["http"] == {"port": 0}
 

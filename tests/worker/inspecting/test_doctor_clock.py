@@ -53,5 +53,5 @@ def test_the_time_is_that_of_the_leader_among_the_voters() -> None:
         return bytes(4 + 1) + struct.pack(">h", 0) + topic + struct.pack(">ihiiqB", 0, 0, leader, 5, 9, 4) + voters
 
     assert [read_clock_ms(answer(leader)) for leader in (1, 3)] == [1_001, 1_003]
-    with pytest.raises(ValueError, match="does not tell"):
+    with pytest.raises(ValueError, match="does not report"):
         read_clock_ms(answer(4))

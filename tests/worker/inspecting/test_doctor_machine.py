@@ -185,7 +185,7 @@ def test_the_default_settings_are_well() -> None:
         ("transport", "warning", "of the Schema Registry", {"registry": {"url": "http://me:secret@r:8081"}}),
         ("transport", "ok", "no password", {"registry": {"url": "https://me:secret@r:8081"}}),
         ("client-properties", "warning", "pose as the broker", {"kafka": {"librdkafka": {"enable.ssl.certificate.verification": "False"}}}),
-        ("client-properties", "warning", "may write secrets", {"kafka": {"librdkafka": {"debug": "all"}}}),
+        ("client-properties", "warning", "possibly secrets", {"kafka": {"librdkafka": {"debug": "all"}}}),
         ("client-properties", "ok", "1 in", {"kafka": {"librdkafka": {"security.protocol": "ssl"}}}),
         ("work", "warning", "mask.mode is exact", {"mask": {"mode": "exact"}}),
         ("limits", "warning", "of this size", {"decode": {"max_record_bytes": 2_000_000}, "limits": {"max_in_flight_bytes": 1_000_000}}),

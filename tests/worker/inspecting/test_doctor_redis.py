@@ -28,10 +28,10 @@ def facts(url: str = "redis://127.0.0.1:6379", *, read_s: float = 0.0, secret: s
     [
         *(("eviction", facts(maxmemory=GIB, maxmemory_policy=policy), "ok", f"{policy}|1 GiB")
           for policy in ("allkeys-lfu", "allkeys-lru", "volatile-lru")),
-        ("eviction", facts(maxmemory=GIB, maxmemory_policy="noeviction"), "warning", "takes no vectors"),
+        ("eviction", facts(maxmemory=GIB, maxmemory_policy="noeviction"), "warning", "accepts no more vectors"),
         ("eviction", facts(maxmemory=GIB, maxmemory_policy="allkeys-random"), "warning", "hot keys"),
         ("eviction", facts(maxmemory=0, maxmemory_policy="allkeys-lfu"), "warning", "no maxmemory|allkeys-lfu"),
-        ("memory", facts(**FULL, maxmemory_policy="allkeys-lfu"), "ok", "7 keys made room"),
+        ("memory", facts(**FULL, maxmemory_policy="allkeys-lfu"), "ok", "7 keys evicted"),
         ("memory", facts(**FULL, maxmemory_policy="noeviction"), "problem", "refuses new vectors"),
         ("memory", facts(**FULL | {"total_system_memory": GIB // 2}), "warning", "its machine has 512 MiB"),
         ("latency", facts(read_s=0.0004), "ok", "0.4 ms"),

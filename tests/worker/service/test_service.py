@@ -192,11 +192,10 @@ def test_an_engine_that_hangs_ends_the_service_with_the_stacks_and_nothing_more_
     assert world.dead_letters(0) == []
 
 
-def test_a_limit_stop_commits_what_is_settled(world: World) -> None:
+def test_a_limit_stop_commits_what_is_settled(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("worker.service.indexing_pipeline.MOST_UNDECODABLE", 5)
     world.send(lines_of(40))
-    settings = world.settings(
-        kafka=NEVER, decode=DecodeTable(errors="strict"), limits=LimitTable(max_consecutive_undecodable=5, drain_timeout_s=10.0)
-    )
+    settings = world.settings(kafka=NEVER, decode=DecodeTable(errors="strict"), limits=LimitTable(drain_timeout_s=10.0))
     running = world.start(settings).opened()
     lines_are(world, 40)
     wait_until(lambda: running.service.pipeline.indexing.ledger.open_records == 0, "40 settled records")

@@ -6,7 +6,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from worker.serving.openapi import openapi_document
 
-DOCUMENT = openapi_document("1.2.3")
+DOCUMENT: dict[str, Any] = openapi_document("1.2.3")
 
 
 def check(name: str, value: object) -> None:

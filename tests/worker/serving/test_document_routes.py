@@ -122,7 +122,7 @@ def test_who_waits_too_long_is_told_so_and_the_next_one_gets_no_turn_before_the_
     asyncio.run(ask_again_and_again())
 
 
-async def _answered(document: OneAtATime) -> Mapping[str, Any]:
+async def _answered(document: OneAtATime[Mapping[str, str]]) -> Mapping[str, Any]:
     """Ask until there is an answer."""
     async with asyncio.timeout(WAIT_S):
         while True:

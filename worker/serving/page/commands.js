@@ -1,8 +1,9 @@
 // The same question outside the page: as `curl` and as `vectail search …`, quoted for a shell, and the link to a state. A token is never in
 // them. Control characters and marks that turn text are written as escapes: what is pasted into a terminal must be what it looks like.
 
-import { FILTERS, href, read } from "./state.js";
 import { addressOf } from "./api.js";
+import { FILTERS } from "./filters.js";
+import { href, read } from "./state.js";
 
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/;
 const UNSAFE_ALL = new RegExp(UNSAFE.source, "g");
@@ -52,10 +53,9 @@ export function vectailCommand(body) {
   const add = (/** @type {string} */ option, /** @type {string} */ value) => words.push(value.startsWith("-") ? `${option}=${shellWord(value)}` : `${option} ${shellWord(value)}`);
   if (since_ms !== undefined) add("--since", new Date(since_ms).toISOString());
   if (until_ms !== undefined) add("--until", new Date(until_ms).toISOString());
-  for (const prefix of ["", "not_"]) {
-    const option = prefix === "" ? "--" : "--not-";
-    for (const name of FILTERS) for (const value of filters[`${prefix}${name}`] ?? []) add(`${option}${name}`, value);
-    for (const [name, values] of Object.entries(filters[`${prefix}fields`] ?? {})) for (const value of [values].flat()) add(`${option}field`, `${name}=${value}`);
+  for (const { name, kind, option } of FILTERS) {
+    if (kind !== "pairs") for (const value of [filters[name] ?? []].flat()) add(option, value);
+    else for (const [field, values] of Object.entries(filters[name] ?? {})) for (const value of [values].flat()) add(option, `${field}=${value}`);
   }
   if (body.mode) add("--mode", body.mode);
   if (body.k && body.k !== 10) add("-k", String(body.k));

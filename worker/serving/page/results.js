@@ -1,10 +1,9 @@
 // The list of hits: rows that stay as they are while more come, the keys that walk over them, and the small charts that arrive later.
 
-import { clear, el } from "./dom.js";
+import { clear, el, svg } from "./dom.js";
 import { wordsOf } from "./format.js";
 import { areLines } from "./exact.js";
 import { hitOfFamily, hitOfLine, hitOfOneLine, hitRow } from "./hit.js";
-import { sparkBars } from "./spark.js";
 
 /** @typedef {import("./hit.js").HitRow} HitRow */
 
@@ -116,4 +115,19 @@ function fieldNamesOf(lines) {
     for (const name of Object.keys(line.fields)) counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   return [...counts].sort((a, b) => b[1] - a[1]).slice(0, 200).map(([name]) => name);
+}
+
+/**
+ * A small chart of counts over time: one bar a bucket, no axis. What it shows is said in words beside it.
+ * @param {Map<number, number>} counts lines by the bucket's begin
+ * @param {{since: number, buckets: number, bucketMs: number, most?: number}} scale
+ * @returns {SVGElement}
+ */
+function sparkBars(counts, { since, buckets, bucketMs, most = 0 }) {
+  const highest = most || Math.max(1, ...counts.values());
+  const bars = [...counts].map(([at, lines]) => {
+    const height = Math.max((lines / highest) * 22, 1.5);
+    return svg("rect", { x: Math.round((at - since) / bucketMs) * 4, y: 24 - height, width: 3, height });
+  });
+  return svg("svg", { class: "spark", viewBox: `0 0 ${buckets * 4} 24`, preserveAspectRatio: "none", "aria-hidden": "true", focusable: "false" }, bars);
 }

@@ -2,7 +2,7 @@
 // commands ask about the same lines.
 
 import { timeFilters } from "./range.js";
-import { FILTERS } from "./state.js";
+import { FILTERS } from "./filters.js";
 
 /** @typedef {import("./state.js").State} State @typedef {import("./range.js").Range} Range */
 
@@ -15,6 +15,11 @@ const SPARK_BUCKETS = 24;
 export const MOST_FACETS = 31;
 const FIELD_NAMES = 200;
 
+/** Whether a filter is set: a list, the values of fields, or a text. @param {any} value */
+function isSet(value) {
+  return Object.keys(value).length > 0;
+}
+
 /**
  * The filters of a state.
  * @param {State} state
@@ -23,12 +28,7 @@ const FIELD_NAMES = 200;
 export function filtersOf(state, range) {
   /** @type {Record<string, any>} */
   const filters = timeFilters(range);
-  for (const name of FILTERS) {
-    for (const one of [name, `not_${name}`]) if (state[one].length > 0) filters[one] = state[one];
-  }
-  for (const name of ["fields", "not_fields"]) {
-    if (Object.keys(state[name]).length > 0) filters[name] = state[name];
-  }
+  for (const { name } of FILTERS) if (isSet(state[name])) filters[name] = state[name];
   return filters;
 }
 
@@ -43,7 +43,7 @@ export function questionOf(state) {
  * @param {State} state
  */
 export function isListing(state) {
-  return state.q.trim() === "" && state.family.length === 0 && state.template.length === 0;
+  return state.q.trim() === "" && !FILTERS.some(({ name, chooses }) => chooses && isSet(state[name]));
 }
 
 /** How many hits are asked for. @param {State} state */

@@ -1,25 +1,21 @@
 // What is shown is in the address: the query string, as a plain object. Back, forward, reload and a copied link therefore all work.
 //
-// Lists are repeated parameters; `fields` is `field=NAME=VALUE`, as on the command line, and so is `not_fields`. Everything else is a text, ""
-// if it is not there. What begins with `not_` excludes.
+// Lists are repeated parameters; kept fields are `field=NAME=VALUE`, as on the command line. Everything else is a text, "" if it is not there.
+// Which filters there are is in `filters.js`, which the worker makes.
 
-/**
- * @typedef {Record<string, any> & {tab: string, q: string, mode: string, since: string, until: string, service: string[], level: string[],
- *   topic: string[], fields: Record<string, string[]>, family: string[], template: string[], facet: string[], line: string, not_service: string[],
- *   not_level: string[], not_topic: string[], not_family: string[], not_template: string[], not_fields: Record<string, string[]>}} State
- */
+import { FILTERS } from "./filters.js";
 
-/** Lists that filter; each has a counterpart that excludes. */
-export const FILTERS = ["service", "level", "topic", "family", "template"];
-const EXCLUDING = FILTERS.map((name) => `not_${name}`);
+/** @typedef {Record<string, any> & {tab: string, q: string, mode: string, since: string, until: string, facet: string[], line: string}} State */
+
+const NAMES = (/** @type {string} */ kind) => FILTERS.filter((one) => one.kind === kind).map(({ name }) => name);
 /** Kept fields in the address, by what they are in the state. @type {Record<string, string>} */
-const PAIRS = { fields: "field", not_fields: "not_field" };
+const PAIRS = Object.fromEntries(NAMES("pairs").map((name) => [name, name.replace("fields", "field")]));
+const LISTS = [...NAMES("list"), "facet"];
+const TEXTS = ["q", "mode", "since", "until", "line", ...NAMES("text")];
 /** The state without a filter. @type {Record<string, any>} */
-export const NO_FILTERS = { ...Object.fromEntries([...FILTERS, ...EXCLUDING].map((name) => [name, []])), fields: {}, not_fields: {} };
-const LISTS = [...FILTERS, ...EXCLUDING, "facet"];
-const TEXTS = ["q", "mode", "since", "until", "line"];
+export const NO_FILTERS = Object.fromEntries(FILTERS.map(({ name, kind }) => [name, { list: [], pairs: {}, text: "" }[kind]]));
 /** What another tab is asked for too: the rest belongs to one tab. */
-const SHARED = ["q", "mode", "since", "until", "service", "level", "topic", ...EXCLUDING, ...Object.keys(PAIRS)];
+const SHARED = ["q", "mode", "since", "until", ...FILTERS.filter((one) => !one.chooses).map(({ name }) => name)];
 
 /** @type {Set<(state: State) => void>} */
 const listeners = new Set();
@@ -36,14 +32,15 @@ export function read() {
  */
 export function parse(search) {
   /** @type {any} */
-  const state = { tab: "search", fields: {}, not_fields: {} };
+  const state = { tab: "search" };
+  for (const name of Object.keys(PAIRS)) state[name] = {};
   for (const name of TEXTS) state[name] = "";
   for (const name of LISTS) state[name] = [];
   for (const [name, value] of new URLSearchParams(search)) {
     const pairs = Object.keys(PAIRS).find((one) => PAIRS[one] === name);
     if (pairs) addField(state[pairs], value);
     else if (LISTS.includes(name)) state[name].push(value);
-    else if (name === "not") state.not_family.push(value); // as links of earlier versions say it
+    else if (name === "not") state.not_family.push(value); // in links of earlier versions
     else if (!(name in PAIRS) && !(name in Object.prototype)) state[name] = value;
   }
   return state;

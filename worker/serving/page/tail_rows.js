@@ -4,7 +4,7 @@ import { el } from "./dom.js";
 import { day, time } from "./format.js";
 import { logText, visible } from "./log_text.js";
 import { placeOf } from "./search_request.js";
-import { tabHref, visit } from "./state.js";
+import { NO_FILTERS, tabHref, visit } from "./state.js";
 
 const MOST_CHARACTERS = 2_000;
 
@@ -14,7 +14,7 @@ const MOST_CHARACTERS = 2_000;
  * @returns {HTMLElement}
  */
 export function tailRow(line, words) {
-  const href = tabHref("search", { line: placeOf(line), q: "", service: [], level: [], topic: [], fields: {}, since: "", until: "" });
+  const href = tabHref("search", { ...NO_FILTERS, line: placeOf(line), q: "", since: "", until: "" });
   const when = time(line.time, { milliseconds: true });
 
   /** Open the line, unless somebody selects text or follows a link. @param {MouseEvent} event */

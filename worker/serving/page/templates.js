@@ -10,7 +10,7 @@ import { bindKeys } from "./keys.js";
 import { allTime, rangeOf } from "./range.js";
 import { moveOver } from "./rove.js";
 import { filtersOf } from "./search_request.js";
-import { go } from "./state.js";
+import { go, NO_FILTERS } from "./state.js";
 import { statusLine } from "./status.js";
 import { templateControls } from "./template_controls.js";
 import { showCharts, showFirstSeen, showShares } from "./template_extras.js";
@@ -31,7 +31,7 @@ const CAME = {
   down: ["comes clearly less often", "come clearly less often"],
   gone: ["stopped coming", "stopped coming"],
 };
-const DETERMINES = ["show", "q", "mode", "since", "until", "against", "before", "before_until", "service", "level", "topic", "fields", "family", "template", "k"];
+const DETERMINES = ["show", "q", "mode", "since", "until", "against", "before", "before_until", "k", ...Object.keys(NO_FILTERS)];
 
 /** @param {HTMLElement} view @param {State} state */
 export function open(view, state) {
