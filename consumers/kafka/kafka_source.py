@@ -38,6 +38,8 @@ from consumers.source import Rebalance, SourceFatal
 _SILENT_LOGGER = logging.getLogger("vectail.librdkafka")
 _SILENT_LOGGER.addHandler(logging.NullHandler())
 _SILENT_LOGGER.propagate = False
+TOPIC_REFRESH_S = 30.0
+"""Between two looks for topics that fit a pattern."""
 _EPOCH_TIMEOUT_S = 5.0
 _LIST_TIMEOUT_S = 10.0
 _ANY_TOPIC = "__consumer_offsets"
@@ -70,7 +72,7 @@ class KafkaSource:
         self._executor = Executor(settings, self._client(), say=say)
         self._intake = self._executor.intake
         self._subscription = subscription
-        self._watch = TopicWatch(subscription, self._list_topics, refresh_s=settings.topic_refresh_s, say=say)
+        self._watch = TopicWatch(subscription, self._list_topics, refresh_s=TOPIC_REFRESH_S, say=say)
         self._subscribe: Callable[[list[str]], None] = lambda _topics: None
 
     def subscribe(self, rebalance: Rebalance) -> None:

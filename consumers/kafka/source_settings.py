@@ -82,8 +82,6 @@ class KafkaSourceSettings(BaseModel):
     """Brokers to connect to first: `HOST:PORT`, several with commas between them."""
     group: str = "vectail"
     """Consumer group that reads the log topics. Workers of one group share the partitions."""
-    topic_refresh_s: float = Field(default=30.0, ge=0.1, le=3600)
-    """Seconds between two looks for topics that fit a `topic.pattern`. One that is missing from two looks in a row is given up."""
     topic_epoch: str | None = Field(default=None, pattern=EPOCH_PATTERN)
     """Part of every row id, so that a topic that was deleted and created again gets new rows. Not set: the first 8 hex digits of Kafka's
     topic id, read at every assignment. Needed for brokers that have no topic ids (Kafka before 2.8, and others that speak its protocol),

@@ -76,5 +76,3 @@ class MilvusSettings(BaseModel):
     """Of searches and counts. `Bounded`: faster on a server, and what was stored in the last seconds may be missing."""
     timeout_s: float = Field(default=10.0, gt=0)
     """Seconds to wait for one answer; then a write is tried again and a search fails. A write to a local folder may take 60 s."""
-    batch_bytes: int = Field(default=8_000_000, ge=1_000_000, le=48_000_000)
-    """Most bytes of blocks in one write."""

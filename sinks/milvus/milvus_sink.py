@@ -31,6 +31,8 @@ from sinks.sink import BlockFilter, Capabilities, ColumnName, FoundBlocks, SeenR
 
 __all__ = ["MilvusSettings", "MilvusSink", "VectorSpace"]
 
+_WRITE_BYTES = 8_000_000
+"""Of blocks, in one write."""
 _PING_S = 2.5
 """For one answer to `ping`. In a folder of ten million lines the read took 0.5 s at worst, beside writes at full speed and the joining of
 the heads' files (measured); of columns it would wait for the joining of theirs, which takes many times as long."""
@@ -124,7 +126,7 @@ class MilvusSink:
 
     def write_blocks(self, blocks: Sequence[Block], *, again: bool = False) -> None:
         """Store all blocks, or raise. `again`: some of them may be there already."""
-        for batch in block_batches(blocks, self._settings.batch_bytes):
+        for batch in block_batches(blocks, _WRITE_BYTES):
             with self._lent.calls(write=True):
                 self._there().write(batch, again=again)
         self._check_not_replaced()

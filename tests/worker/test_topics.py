@@ -1,5 +1,7 @@
 """A service whose topics are patterns: new topics while it runs, topics of our own, and none at all."""
 
+import pytest
+
 from producers.kafka import KafkaProducer, OutgoingRecord
 from tests.worker.running import WAIT_S, World, wait_until
 from worker.service.samples import samples
@@ -8,11 +10,14 @@ from worker.settings.settings import Settings
 from worker.settings.topic_tables import TopicTable
 from worker.watching import metrics
 
-SOON = {"topic_refresh_s": 0.2}
+
+@pytest.fixture(autouse=True)
+def _looks_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("consumers.kafka.kafka_source.TOPIC_REFRESH_S", 0.2)
 
 
 def settings_of(world: World, *tables: TopicTable) -> Settings:
-    return world.settings(kafka=SOON, topic=tables)
+    return world.settings(topic=tables)
 
 
 def send(world: World, topic: str, *lines: str) -> None:

@@ -61,7 +61,7 @@ class EventJoiner:
         self._bounds = PieceBounds()
         if table is not None:
             self._rule = event_rule(table.start, table.pattern)
-            self._bounds = PieceBounds(table.max_lines, table.max_bytes, round(table.max_s * 1000))
+            self._bounds = PieceBounds(table.max_lines, ms=round(table.max_s * 1000))
 
     @property
     def joins_lines(self) -> bool:

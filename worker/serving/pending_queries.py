@@ -82,7 +82,7 @@ class PendingQueries:
             if self._is_stopped:
                 raise _not_accepting()
             if len(self._open) >= self._max_open:
-                reason = f"{self._max_open} queries are open already (http.max_open_queries)"
+                reason = f"{self._max_open} queries are open already"
                 raise HttpError(429, "too_many", reason, headers=retry_after(BUSY_RETRY_S))
             if not self._take_request(request):
                 raise _not_accepting()

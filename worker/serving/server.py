@@ -6,7 +6,7 @@ Theory of operation
    which means that no request on it is being answered: it is silent, sends a head slowly or does not read its answer (of one that is
    written piece by piece, an export or a tail: reads nothing at all); how many of those there are (`StreamRules`); the size of a head (16
    KiB, by h11 and `check_head`); the size and duration of a body; what arrives of a refused body
-   (`MAX_IDLE_BYTES`); the number of open queries (`http.max_open_queries`) and how long each waits.
+   (`MAX_IDLE_BYTES`); the number of open queries and how long each waits.
 3. At the limit a new connection replaces the one that has been idle longest. The new one is cut off only if none is idle.
 4. The pages are answered at the limit too, because supervisors restart a worker whose `/healthz` fails: requests below `/api` leave
    `reserved_connections` free, and each page renders for one request at a time, so many scrapes do not occupy all threads.
@@ -57,6 +57,8 @@ class ServerLimits:
     """Of the largest body."""
     body_s: float = 10.0
     """How long a body may take to arrive."""
+    open_queries: int = 64
+    """Those from Kafka are counted apart."""
     query_s: float = 60.0
     """How long a query may take, whatever its `deadline_ms`: more than the 30 s of one without a deadline, whose answer says why."""
     streams: StreamRules = field(default_factory=StreamRules)
@@ -83,7 +85,7 @@ class HttpServer:
         self._say = say
         token = table.token.get_secret_value()
         limits = limits or ServerLimits()
-        self._queries = PendingQueries(view.take_request, max_open=table.max_open_queries, timeout_s=limits.query_s)
+        self._queries = PendingQueries(view.take_request, max_open=limits.open_queries, timeout_s=limits.query_s)
         checks_host = listening.is_loopback and not token
         rules = RequestRules(
             token=token,

@@ -39,8 +39,6 @@ class HttpTable(Table):
     allow_without_token: bool = False
     """Whether the worker may listen on an address that is not loopback without a token. Then anyone who reaches the port may search the
     logs, and so may a web page in the browser of such a person."""
-    max_open_queries: int = Field(default=64, ge=1, le=1_000)
-    """Most queries over HTTP in work at once; a further one is answered with 429. Those from Kafka are counted apart."""
 
     @property
     def may_be_open(self) -> bool:

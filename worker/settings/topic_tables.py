@@ -62,8 +62,6 @@ class MultilineTable(Table):
     """A record in whose text this is found begins an event; every other one continues it."""
     max_lines: int = Field(default=500, ge=2, le=10_000)
     """Most records of an event."""
-    max_bytes: int = Field(default=256 * 1024, ge=1024, le=1_000_000)
-    """Most bytes of an event's text."""
     max_s: float = Field(default=5.0, gt=0, le=3600)
     """Most seconds between the Kafka times of an event's first and last record."""
 

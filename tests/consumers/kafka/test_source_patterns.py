@@ -12,6 +12,11 @@ from tests.services.kafka import KafkaServer
 protocols = pytest.mark.parametrize("protocol", ["classic", "consumer"])
 
 
+@pytest.fixture(autouse=True)
+def _looks_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("consumers.kafka.kafka_source.TOPIC_REFRESH_S", 0.3)
+
+
 @pytest.fixture
 def place(kafka: KafkaServer, new_place: NewPlace, unique: Unique) -> Place:
     """A family of topics: STEM.… are read, but for STEM.queries (ours) and STEM.….old (excluded)."""
@@ -32,7 +37,7 @@ def send(place: Place, *ends: str) -> None:
 def join(place: Place, protocol: GroupProtocol) -> tuple[Member, KafkaSource]:
     pattern = TopicPattern(include=f"{place.topic}[.].*", exclude=(".*[.]old",))
     reads = Subscription(patterns=(pattern,), never=frozenset({f"{place.topic}.queries"}))
-    member = place.join(subscription=reads, group_protocol=protocol, topic_refresh_s=0.3)
+    member = place.join(subscription=reads, group_protocol=protocol)
     assert isinstance(member.source, KafkaSource)
     return member, member.source
 

@@ -12,7 +12,7 @@ Serve = Callable[..., Serving]
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Make a server: `serve(max_open_queries=4, takes=False)`. At the end `crashes` must be empty; a test removes those it expects."""
+    """Make a server: `serve(takes=False)`. At the end `crashes` must be empty; a test removes those it expects."""
     running: list[Serving] = []
 
     def make(**settings: Any) -> Serving:  # noqa: ANN401 - as Serving takes them

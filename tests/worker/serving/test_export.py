@@ -244,13 +244,13 @@ def test_an_export_whose_client_has_gone_asks_no_more(serve: Serve) -> None:
 
 
 def test_a_window_that_nobody_waits_for_any_more_is_an_open_query_until_it_is_answered(serve: Serve) -> None:
-    serving = serve(max_open_queries=1, limits=ServerLimits(streams=StreamRules(max_exports=1)))
+    serving = serve(limits=ServerLimits(open_queries=1, streams=StreamRules(max_exports=1)))
     lane = ExportLane(lines_at(*TIMES_MS))
     serving.replies = lambda request: None if lane.asked else lane(request)
     with Reader(serving, path_of()):
         request = serving.taken()
     serving.replies = lane
-    wait_until(lambda: "max_open_queries" in serving.get(SMALL).error["reason"], "the end of the export")
+    wait_until(lambda: "open already" in serving.get(SMALL).error["reason"], "the end of the export")
     reply_to(request)
     wait_until(lambda: serving.get(SMALL).status == 200, "the place of its query")
     assert serving.said == []

@@ -8,6 +8,7 @@ from tests.worker.serving.conftest import Serve
 from tests.worker.serving.serving import WAIT_S
 from worker.asking.documents import PageText
 from worker.serving.page_files import FOLDER, read_page_files
+from worker.serving.server import ServerLimits
 
 TRAVERSALS = [
     "/page/../api.py",
@@ -66,7 +67,7 @@ def test_only_files_of_known_types_in_the_folder_itself_are_read(tmp_path: Path)
 
 
 def test_every_answer_forbids_what_a_page_might_be_made_to_do(serve: Serve) -> None:
-    serving = serve(pages={"/metrics": lambda _accept: PageText(b"x", "text/plain")}, max_open_queries=1)
+    serving = serve(pages={"/metrics": lambda _accept: PageText(b"x", "text/plain")}, limits=ServerLimits(open_queries=1))
     fault = serving.send()
     serving.answer()
     assert fault.getresponse().headers["Content-Security-Policy"]

@@ -64,7 +64,7 @@ def test_one_connection_serves_many_queries_and_refusals_in_between(serve: Serve
 
 
 def test_of_two_hundred_at_once_four_are_open_and_the_others_are_told_to_come_again(serve: Serve) -> None:
-    serving = serve(max_open_queries=4)
+    serving = serve(limits=ServerLimits(open_queries=4))
     clients = {b"%d" % number: serving.send(b"%d" % number) for number in range(200)}
     opened = {request.value: request for request in (serving.taken() for _ in range(4))}
     refused = [receive(client) for value, client in clients.items() if value not in opened]
@@ -84,7 +84,7 @@ def test_of_two_hundred_at_once_four_are_open_and_the_others_are_told_to_come_ag
 
 
 def test_a_query_that_nobody_answers_is_given_up_and_its_place_is_free_again(serve: Serve) -> None:
-    serving = serve(max_open_queries=1, limits=ServerLimits(query_s=0.05))
+    serving = serve(limits=ServerLimits(open_queries=1, query_s=0.05))
     answer = receive(serving.send(b"1"))
     assert (answer.status, answer.error["code"]) == (504, "expired")
     late = serving.taken()
@@ -97,7 +97,7 @@ def test_a_query_that_nobody_answers_is_given_up_and_its_place_is_free_again(ser
 
 
 def test_a_query_without_a_reply_at_its_deadline_is_given_up_then_and_counts_as_open_until_a_step_replies(serve: Serve) -> None:
-    serving = serve(max_open_queries=1)
+    serving = serve(limits=ServerLimits(open_queries=1))
     answer = receive(serving.send(b'{"text": "disk full", "deadline_ms": 1}'))
     assert (answer.status, answer.error["code"], answer.error["field"]) == (504, "expired", "deadline_ms")
     late = serving.taken()
@@ -109,14 +109,14 @@ def test_a_query_without_a_reply_at_its_deadline_is_given_up_then_and_counts_as_
 
 
 def test_a_worker_that_takes_no_queries_yet_says_when_to_ask_again(serve: Serve) -> None:
-    serving = serve(takes=False, max_open_queries=1)
+    serving = serve(takes=False, limits=ServerLimits(open_queries=1))
     for _ in range(3):  # what is not taken holds no place
         answer = serving.refused()
         assert (answer.status, answer.headers["Retry-After"], answer.error["code"]) == (503, "5", "unavailable")
 
 
 def test_a_client_that_hangs_up_disturbs_nobody(serve: Serve) -> None:
-    serving = serve(max_open_queries=1)
+    serving = serve(limits=ServerLimits(open_queries=1))
     client = serving.send(b"gone")
     request = serving.taken()
     assert not request.requester.is_gone()

@@ -13,7 +13,7 @@ from worker.runtime.listening import listen
 from worker.runtime.stage import Stage
 from worker.serving.pending_queries import PendingQueries
 from worker.serving.responses import HttpError
-from worker.serving.server import HttpServer
+from worker.serving.server import HttpServer, ServerLimits
 from worker.serving.worker_view import WorkerView
 from worker.settings.service_tables import HttpTable
 
@@ -136,7 +136,7 @@ def test_a_server_that_is_closed_at_once_ends() -> None:
 
 
 def test_a_request_that_fails_as_nobody_expected_is_answered_and_said_and_stops_nothing(serve: Serve) -> None:
-    serving = serve(max_open_queries=1)
+    serving = serve(limits=ServerLimits(open_queries=1))
     serving.fault = KeyError("planted")
     for _ in range(2):
         answer = receive(serving.send())

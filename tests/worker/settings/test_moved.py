@@ -8,14 +8,20 @@ from worker.settings.moved import GONE, MOVED
 from worker.settings.settings import Settings, SettingsError, load_settings, variable_of
 
 
-@pytest.mark.parametrize("name", [*MOVED, *GONE])
-@pytest.mark.parametrize("where", ["file", "environment"])
+IN_TOPICS = "topic.multiline.max_bytes"
+"""A table of tables, which no variable reaches."""
+
+
+@pytest.mark.parametrize(
+    ("where", "name"), [(where, name) for name in (*MOVED, *GONE) for where in ("file", "environment")[: 1 if name == IN_TOPICS else 2]]
+)
 def test_a_former_setting_is_refused_in_one_line_that_says_what_took_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, where: str
 ) -> None:
-    table, key = name.split(".")
+    table, key = name.rsplit(".", 1)
+    before = '[[topic]]\nname = "logs"\n' if name == IN_TOPICS else ""
     file = tmp_path / "vectail.toml"
-    file.write_text(f"[{table}]\n{key} = 1\n" if where == "file" else "", encoding="utf-8")
+    file.write_text(f"{before}[{table}]\n{key} = 1\n" if where == "file" else "", encoding="utf-8")
     if where == "environment":
         monkeypatch.setenv(variable_of(table, key), "1")
     with pytest.raises(SettingsError) as refused:

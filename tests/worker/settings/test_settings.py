@@ -320,7 +320,7 @@ def test_a_secret_may_stand_in_a_file_of_its_own(tmp_path: Path, monkeypatch: py
         file = tmp_path / variable
         file.write_bytes(f"{secret}{end}".encode())
         monkeypatch.setenv(variable, str(file))
-    settings = load_settings(None, {"milvus": {"batch_bytes": 2_000_000}})
+    settings = load_settings(None, {"milvus": {"timeout_s": 2.0}})
     assert settings.http.token == SecretStr("one")
     assert settings.milvus.password == SecretStr("two words ")
     assert settings.kafka.librdkafka == {"sasl.password": "three", "ssl.key.pem": "-----BEGIN\nfour\n-----END"}
