@@ -161,7 +161,7 @@ class PartitionLedger:
         """The dead letter of this record was acknowledged by the broker: the record is settled."""
         with self._cap.lock:
             if not self._arrivals.awaits_letter(arrival):
-                raise RuntimeError("a dead letter is delivered of a record that awaits none")
+                raise RuntimeError("a dead letter was delivered for a record that expects none")
             self._close(_one(arrival), "dead_letter")
 
     def admit(self, records: Records, sizes_bytes: NDArray[np.int64], now_s: float) -> "Receipt":

@@ -109,7 +109,7 @@ class RegistryClient:
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
-            raise RegistryAway("it answers what is no JSON object")
+            raise RegistryAway("its answer is not a JSON object")
         return answer
 
     def _request(self, place: str) -> bytes:

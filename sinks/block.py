@@ -64,7 +64,7 @@ def parse_block_id(text: str) -> BlockId:
     """Return the id that `str` made. Raises ValueError."""
     found = _ID.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is no id of a block")
+        raise ValueError(f"{text!r} is not a block id")
     topic, epoch, partition, run, first, last = found.groups()
     return BlockId(BlockPlace(topic, epoch, int(partition)), run, int(first), int(last))
 

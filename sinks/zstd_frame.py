@@ -7,7 +7,7 @@ _LONGEST_HEADER = 18
 def content_bytes(frame: bytes, most: int) -> int:
     """Return how many bytes a zstd frame holds, as its header says. Raises ValueError, also for more than `most`."""
     if frame[:4] != _MAGIC:
-        raise ValueError("it is no zstd frame")
+        raise ValueError("it is not a zstd frame")
     header = frame.ljust(_LONGEST_HEADER, b"\0")
     descriptor = header[4]
     is_single = descriptor >> 5 & 1

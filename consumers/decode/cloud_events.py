@@ -64,7 +64,7 @@ class CloudEventsReader:
             except NotCloudEvents as error:
                 contents.fail_value(place, undecodable(str(error)))
             except NotJson:
-                contents.fail_value(place, undecodable("no CloudEvents: JSON that is not valid, or nested too deeply"))
+                contents.fail_value(place, undecodable("not a CloudEvent: JSON that is not valid, or nested too deeply"))
         return contents.found(self._json, self._text)
 
 
@@ -96,7 +96,7 @@ def _events_in(value: bytes, headers: Sequence[Header]) -> list[Content]:
 def _structured(event: object) -> Content:
     """Return an event that is a JSON object. Raises NotCloudEvents, NotJson."""
     if not isinstance(event, dict) or not all(isinstance(event.get(name), str) for name in _REQUIRED):
-        raise NotCloudEvents("no CloudEvents: no object with specversion, id, source and type")
+        raise NotCloudEvents("not a CloudEvent: no object with specversion, id, source and type")
     data = event.get("data")
     encoded = event.get("data_base64")
     content_type = event.get("datacontenttype")
@@ -137,4 +137,4 @@ def _base64(encoded: object) -> bytes:
             return b64decode(encoded, validate=True)
     except ValueError:
         pass
-    raise NotCloudEvents("no CloudEvents: data_base64 is not base64")
+    raise NotCloudEvents("not a CloudEvent: data_base64 is not base64")

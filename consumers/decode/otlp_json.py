@@ -108,7 +108,7 @@ def _objects(holder: Mapping[str, object], camel: str, snake: str) -> list[Mappi
     if found is None:
         return []
     if not isinstance(found, list) or not all(isinstance(element, dict) for element in found):
-        raise NotOtlp(f"not OTLP logs: {camel} is no array of objects")
+        raise NotOtlp(f"not OTLP logs: {camel} is not an array of objects")
     return found
 
 
@@ -117,7 +117,7 @@ def _object(holder: Mapping[str, object], name: str) -> Mapping[str, object]:
     if found is None:
         return {}
     if not isinstance(found, dict):
-        raise NotOtlp(f"not OTLP logs: {name} is no object")
+        raise NotOtlp(f"not OTLP logs: {name} is not an object")
     return found
 
 
@@ -126,14 +126,14 @@ def _text(holder: Mapping[str, object], camel: str, snake: str | None = None) ->
     if found is None:
         return ""
     if not isinstance(found, str):
-        raise NotOtlp(f"not OTLP logs: {camel} is no text")
+        raise NotOtlp(f"not OTLP logs: {camel} is not a string")
     return found
 
 
 def _uint64(holder: Mapping[str, object], camel: str, snake: str) -> int:
     number = _integer(_get(holder, camel, snake))
     if number is None or not 0 <= number <= _MOST_UINT64:
-        raise NotOtlp(f"not OTLP logs: {camel} is no number")
+        raise NotOtlp(f"not OTLP logs: {camel} is not a number")
     return number
 
 
@@ -169,7 +169,7 @@ def _any_value(value: object, deeper: int, *, is_body: bool) -> object:
     if value is None:
         return None
     if not isinstance(value, dict):
-        raise NotOtlp("not OTLP logs: a value is no object")
+        raise NotOtlp("not OTLP logs: a value is not an object")
     if not deeper:
         raise NotOtlp("not OTLP logs: nested too deeply")
     for name, found in value.items():

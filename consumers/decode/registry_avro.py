@@ -62,9 +62,9 @@ class AvroSchema:
         except UnicodeDecodeError:
             raise NotUtf8("Avro with a string that is not valid UTF-8") from None
         except (EOFError, LookupError, ValueError, TypeError, ArithmeticError, MemoryError, AttributeError):
-            raise NotOfSchema("not Avro of its schema") from None
+            raise NotOfSchema("does not match its Avro schema") from None
         if stream.tell() != len(body):
-            raise NotOfSchema("not Avro of its schema: it goes on after its end")
+            raise NotOfSchema("does not match its Avro schema: bytes are left over")
         return found if isinstance(found, str) or found is None else write_value(found)
 
 

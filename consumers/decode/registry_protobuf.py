@@ -44,11 +44,11 @@ class ProtobufSchema:
         try:
             path, end = read_indexes(body if indexes is None else indexes)
         except ValueError:
-            raise NotOfSchema("not Protobuf of a registry: no message indexes") from None
+            raise NotOfSchema("not framed as a registry's Protobuf: no message indexes") from None
         try:
             message = parse_message(self._class(path), body[end:] if indexes is None else body)
         except NotProtobuf:
-            raise NotOfSchema("not Protobuf of its schema") from None
+            raise NotOfSchema("does not match its Protobuf schema") from None
         return write_value(self._fields.plain(message))
 
     def _class(self, path: tuple[int, ...]) -> type[Message]:
@@ -65,7 +65,7 @@ class ProtobufSchema:
         messages = list(self._file.message_types_by_name.values())
         for index in path:
             if not 0 <= index < len(messages):
-                raise NotOfSchema("not Protobuf of its schema: it has no such message")
+                raise NotOfSchema("does not match its Protobuf schema: there is no such message")
             described = messages[index]
             messages = described.nested_types
         return described

@@ -83,7 +83,7 @@ def read_indexes(encoded: bytes) -> tuple[tuple[int, ...], int]:
     """Return the path to a Protobuf message in its file, and how many bytes say it. Raises ValueError."""
     count, place = _read_varint(encoded, 0)
     if not 0 <= count <= _MOST_INDEXES:
-        raise ValueError("message indexes are no list")
+        raise ValueError("message indexes are not a list")
     indexes: list[int] = []
     for _ in range(count):
         index, place = _read_varint(encoded, place)

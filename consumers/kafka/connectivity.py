@@ -69,7 +69,7 @@ class BrokerConnectivity:
         """Return the user's line for an error of the client's connections; None for one that needs no line."""
         if name in ("_AUTHENTICATION", "_SSL"):
             self._is_refused = True
-            problem = "does not accept our credentials" if name == "_AUTHENTICATION" else "cannot be reached over TLS"
+            problem = "refuses the credentials" if name == "_AUTHENTICATION" else "cannot be reached over TLS"
             return f"kafka at {self._servers} {problem} ({self._plain(reason)}); trying again"
         if name == "_ALL_BROKERS_DOWN" and not self._is_refused:
             return f"kafka at {self._servers} is away; waiting for it"

@@ -145,7 +145,7 @@ class Intake:
             return []
         for topic in sorted({partition.topic for partition in partitions}):
             self._say(
-                f"topic {topic} was deleted and made anew: what was read of the old one and is not committed is given up; "
+                f"topic {topic} was deleted and re-created; uncommitted records of the old topic are abandoned; "
                 "the new one is read from its beginning"
             )
         self._drop(set(partitions))

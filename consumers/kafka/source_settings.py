@@ -57,9 +57,7 @@ def is_topic_name(name: str) -> bool:
 
 def _check_topic_name(topic: str) -> str:
     if not is_topic_name(topic):
-        raise ValueError(
-            f"{topic!r} is no name of a topic: 1 to 249 letters, digits, '.', '_' and '-' (for patterns there is topic.pattern)"
-        )
+        raise ValueError(f"{topic!r} is not a topic name: 1 to 249 letters, digits, '.', '_' and '-' (for patterns there is topic.pattern)")
     return topic
 
 
@@ -112,7 +110,7 @@ class KafkaSourceSettings(BaseModel):
             if name in _SETTING_OF:
                 raise ValueError(f"{name} is the setting {_SETTING_OF[name]}")
             if name in cls.protected_properties:
-                raise ValueError(f"{name} cannot be changed: the promise that nothing is lost rests on it")
+                raise ValueError(f"{name} cannot be changed: without it records could be lost")
         return properties
 
 

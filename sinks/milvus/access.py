@@ -35,7 +35,7 @@ def tls_options(settings: MilvusSettings) -> dict[str, str]:
     files = {"milvus.ca_file": settings.ca_file, "milvus.cert_file": settings.cert_file, "milvus.key_file": settings.key_file}
     given = {name: file for name, file in {**files, "milvus.server_name": settings.server_name}.items() if file}
     if given and not settings.uri.startswith("https://"):
-        raise SinkMismatch(f"{next(iter(given))} is set: it has a meaning only with an https:// address, milvus.uri is {settings.uri!r}")
+        raise SinkMismatch(f"{next(iter(given))} is set: it needs an https:// address, and milvus.uri is {settings.uri!r}")
     for name, file in files.items():
         if file is not None and not _is_readable(file.expanduser()):
             raise SinkMismatch(f"{name}: {file} is not there or cannot be read")
@@ -45,7 +45,7 @@ def tls_options(settings: MilvusSettings) -> dict[str, str]:
         return {**options, "server_pem_path": ca} if ca else options
     for name, file in files.items():
         if file is None:
-            raise SinkMismatch(f"{name} is missing: a certificate of our own needs milvus.ca_file, milvus.cert_file and milvus.key_file")
+            raise SinkMismatch(f"{name} is missing: a client certificate needs milvus.ca_file, milvus.cert_file and milvus.key_file")
     return {**options, "ca_pem_path": ca, "client_pem_path": cert, "client_key_path": key}
 
 

@@ -225,7 +225,7 @@ class LiteBlocks:
         self._free = sorted(set(range(self._next_slot)) - used)
         if len(used) > len(self._index):
             unreadable = len(used) - len(self._index)
-            self._say(f"Milvus collection {self._heads.name!r}: {unreadable:,} rows are no heads of blocks; their lines are left out")
+            self._say(f"Milvus collection {self._heads.name!r}: {unreadable:,} rows are not heads of blocks; their lines are left out")
         return sorted(worded - used)
 
     def _read_page(self, first: int) -> "_SlotPage":

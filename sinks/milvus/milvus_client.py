@@ -120,7 +120,7 @@ class MilvusConnection:
             try:
                 self._milvus = MilvusClient(uri, token=token, db_name=db, timeout=timeout_s, dedicated=True, grpc_options=options, **tls)
             except ConnectionConfigException as error:
-                reason = f"{uri!r} is no Milvus address: {error.message}"
+                reason = f"{uri!r} is not a Milvus address: {error.message}"
                 raise SinkMismatch(reason) from None
 
     def version(self) -> str:

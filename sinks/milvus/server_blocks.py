@@ -60,7 +60,7 @@ class ServerBlocks:
         heads = [head for row in rows[:limit] if (head := _head(row)) is not None]
         if len(heads) < len(rows[:limit]) and not self._has_said:
             self._has_said = True
-            self._say(f"Milvus collection {self._layout.name!r} has rows that are no blocks or cannot be read; they are left out")
+            self._say(f"Milvus collection {self._layout.name!r} has rows that are not blocks or cannot be read; they are left out")
         return FoundBlocks(join_heads(heads), limit is None or len(rows) <= limit)
 
     def unseen(self, seen: Collection[SeenRun], consistency: str | None) -> list[BlockId]:

@@ -179,7 +179,7 @@ def _check_text(whose: str, name: str, text: str, most_bytes: int) -> None:
     try:
         size_bytes = len(text) if text.isascii() else len(text.encode())
     except UnicodeEncodeError:
-        raise SinkRejected(f"{whose}: {name} is no Unicode text (a lone surrogate)") from None
+        raise SinkRejected(f"{whose}: {name} is not Unicode (a lone surrogate)") from None
     _check_size(whose, name, size_bytes, most_bytes)
 
 

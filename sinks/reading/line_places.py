@@ -47,7 +47,7 @@ def parse_place(text: str) -> LinePlace:
     """Return the place that `str` wrote. Raises ValueError."""
     found = PLACE_PATTERN.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is no place of a line")
+        raise ValueError(f"{text!r} is not the place of a line")
     topic, epoch, partition, *numbers = found.groups()
     offset, sub, chunk = map(int, numbers)
     return LinePlace(BlockPlace(topic, epoch, int(partition)), offset, sub, chunk)

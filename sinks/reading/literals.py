@@ -55,5 +55,5 @@ def _has(data: NDArray[np.uint8], literal: str) -> bool:
 def _lowered(literal: str) -> tuple[bytes, NDArray[np.int32]]:
     """Return a literal's bytes, lower-cased, and memory for what the search notes of each."""
     if not literal or not literal.isascii():
-        raise ValueError(f"{literal!r} is no ASCII literal")
+        raise ValueError(f"{literal!r} is not an ASCII literal")
     return literal.lower().encode(), np.empty(len(literal), np.int32)

@@ -147,7 +147,7 @@ def refused_records() -> list[Mixed]:
         _bad("cut off MessagePack", "msgpack", encode({"log": "it failed"})[:-3], "undecodable: "),
         _bad("no OTLP", "otlp_proto", b"disk is full", "undecodable: not OTLP logs"),
         _bad("no OTLP as JSON", "otlp_json", b'{"resourceLogs": [', "undecodable: not OTLP logs"),
-        _bad("no event", "cloudevents", b'{"specversion": ', "undecodable: no CloudEvents"),
+        _bad("no event", "cloudevents", b'{"specversion": ', "undecodable: not a CloudEvent"),
     ]
 
 

@@ -102,7 +102,7 @@ def test_a_wrong_password_is_one_line_without_the_secret_and_no_storm_and_the_ri
         scene.topics.send(100)
         with Proxy(int(secured.secured.rpartition(":")[2])) as door:
             refused = scene.start(**_with_password(f"127.0.0.1:{door.port}", WRONG), milvus__uri=str(tmp_path / "unused"))
-            refused.wait_for("does not accept our credentials")
+            refused.wait_for("refuses the credentials")
             worker = scene.start(**_with_password(secured.secured, RIGHT))
             tries = door.accepted
             assert refused.stays_alive(REFUSED_S), refused.lines
@@ -114,7 +114,7 @@ def test_a_wrong_password_is_one_line_without_the_secret_and_no_storm_and_the_ri
         secured.stop()
         secured.logins = {NAME: NEXT}
         secured.start()
-        worker.wait_for("does not accept our credentials")
+        worker.wait_for("refuses the credentials")
         scene.topics.send(100)
         _check_complaints(worker)
         assert [line for line in worker.lines if RIGHT in line] == []

@@ -70,19 +70,19 @@ def test_all_three_files_are_handed_on(certificate: Path) -> None:
 @pytest.mark.parametrize(
     ("uri", "files", "reason"),
     [
-        ("http://127.0.0.1:1", {"ca_file": "cert.pem"}, "milvus.ca_file is set: it has a meaning only with an https:// address"),
-        ("folder", {"server_name": "n"}, "milvus.server_name is set: it has a meaning only with an https:// address"),
+        ("http://127.0.0.1:1", {"ca_file": "cert.pem"}, "milvus.ca_file is set: it needs an https:// address"),
+        ("folder", {"server_name": "n"}, "milvus.server_name is set: it needs an https:// address"),
         ("https://127.0.0.1:1", {"ca_file": "none.pem"}, "none.pem is not there or cannot be read"),
         ("https://127.0.0.1:1", {"ca_file": "."}, "milvus.ca_file: . is not there or cannot be read"),
         (
             "https://127.0.0.1:1",
             {"ca_file": "cert.pem", "cert_file": "cert.pem"},
-            "milvus.key_file is missing: a certificate of our own needs",
+            "milvus.key_file is missing: a client certificate needs",
         ),
         (
             "https://127.0.0.1:1",
             {"cert_file": "cert.pem", "key_file": "key.pem"},
-            "milvus.ca_file is missing: a certificate of our own needs",
+            "milvus.ca_file is missing: a client certificate needs",
         ),
     ],
 )

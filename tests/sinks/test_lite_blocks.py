@@ -124,7 +124,7 @@ def test_heads_that_cannot_be_read_are_told_and_nothing_is_removed(folder: Opene
         assert found(stored) == {good.id}
         stored.write([block([line(3)], first=2)])  # does not take the slot
     assert folder.slots() == [3, 3, 3]
-    assert folder.said == ["Milvus collection 'vectail': 1 rows are no heads of blocks; their lines are left out"]
+    assert folder.said == ["Milvus collection 'vectail': 1 rows are not heads of blocks; their lines are left out"]
 
 
 @pytest.mark.process

@@ -112,7 +112,7 @@ def test_rows_that_cannot_be_read_are_left_out_and_said_once(server: StubServer)
     for _ in range(2):
         found = sink.find_blocks(ALL)
         assert (list(found.heads.ids), found.is_all) == ([good.id], True)
-    assert said == ["Milvus collection 'vectail' has rows that are no blocks or cannot be read; they are left out"]
+    assert said == ["Milvus collection 'vectail' has rows that are not blocks or cannot be read; they are left out"]
     sink.close()
 
 

@@ -54,7 +54,7 @@ def test_a_sign_is_asked_for_in_time_and_only_where_it_decides() -> None:
 def test_credentials_that_are_refused_are_said_once_and_not_as_a_broker_that_is_away() -> None:
     connectivity = new_connectivity()
     assert connectivity.error_line("_AUTHENTICATION", REFUSED) == (
-        "kafka at broker:9092 does not accept our credentials "
+        "kafka at broker:9092 refuses the credentials "
         "(SASL PLAIN authentication failed: Authentication failed: Invalid username or password); trying again"
     )
     assert connectivity.error_line("_ALL_BROKERS_DOWN", "1/1 brokers are down") is None

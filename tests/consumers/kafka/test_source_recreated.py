@@ -10,7 +10,7 @@ from tests.contracts.groups import WAIT_S, poll_until
 from tests.services.kafka import KafkaServer
 
 PARTITIONS = (0, 1)
-RECREATED = "was deleted and made anew"
+RECREATED = "was deleted and re-created"
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import pytest
 from worker.settings.moved import GONE, MOVED
 from worker.settings.settings import Settings, SettingsError, load_settings, variable_of
 
-
 IN_TOPICS = "topic.multiline.max_bytes"
 """A table of tables, which no variable reaches."""
 

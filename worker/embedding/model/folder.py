@@ -135,7 +135,7 @@ def _find_weights(path: Path) -> tuple[Path, ...]:
     names = sorted(set(map(str, named.values()))) if isinstance(named, dict) else []
     for name in names:
         if Path(name).name != name or not name.endswith(".safetensors"):
-            raise ModelError(f"{path / _INDEX} names {name!r}, which is no safetensors file beside it")
+            raise ModelError(f"{path / _INDEX} names {name!r}, which is not a safetensors file beside it")
         if not (path / name).is_file():
             raise ModelError(f"no model in {path}: {name} is missing, a shard of its weights")
     if not names:
