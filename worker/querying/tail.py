@@ -78,8 +78,7 @@ class Tail:
     def _newest(self, sought: PreparedQuery, most: int, deadline_passed: OutOfTime) -> tuple[list[Line], bool]:
         """Return the newest lines of the index by their own time, the last one last."""
         selection, is_certain = self._selection(sought, deadline_passed)
-        with_texts = selection._replace(is_match=selection.is_match or _any)
-        found = self._index.reader.lines_with(with_texts, most, deadline_passed=deadline_passed)
+        found = self._index.reader.lines_with(selection, most, deadline_passed=deadline_passed)
         return found.lines[::-1], is_certain
 
     def _selection(self, sought: PreparedQuery, deadline_passed: OutOfTime) -> tuple[Selection, bool]:
@@ -112,10 +111,6 @@ def with_words(text: str) -> IsMatch:
         return found
 
     return is_match
-
-
-def _any(texts: Column) -> NDArray[np.bool_]:
-    return np.ones(len(texts), np.bool_)
 
 
 def _first_that_fits(shown: list[ShownLine]) -> int:

@@ -70,6 +70,13 @@ def test_it_begins_with_the_newest_lines_and_goes_on_with_what_is_new(world: Wor
     assert world.texts(again=False, k=1) == ["line 41"]
 
 
+def test_a_line_that_was_sampled_and_has_no_text_is_there_from_the_first_answer_on(world: World) -> None:
+    world.write(line(1), line(2, text=None), line(3))
+    assert world.texts() == ["line 1", None, "line 3"]
+    world.write(line(4, text=None))
+    assert world.texts() == [None]
+
+
 def test_lines_of_last_year_are_new_when_they_come(world: World) -> None:
     world.write(line(1, time=1_700_000_000_000))
     world.ask()
