@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -75,7 +76,7 @@ def _numbers(dtype: type[np.integer]) -> _Kind[NDArray[np.integer], int]:
     return _Kind(
         make=partial(np.array, dtype=dtype),
         values=np.ndarray.tolist,
-        at=lambda column, i: column[i].item(),
+        at=np.ndarray.item,
         take=lambda column, rows: column[rows],
         between=lambda column, first, end: column[first:end],
         join=np.concatenate,
@@ -109,6 +110,8 @@ def _kind_of(declared: object) -> _AnyKind:
 
 _KINDS = {name: _kind_of(declared) for name, declared in get_type_hints(Lines).items()}
 """Of each column, in their order: what is declared in `Lines` is cut, joined and read here."""
+_columns_of_line = attrgetter(*_OF_LINE)
+_AT = tuple(_KINDS[name].at for name in _OF_LINE)
 
 
 def lines_of(lines: Sequence[Line]) -> Lines:
@@ -122,13 +125,13 @@ NO_LINES = lines_of(())
 
 def all_lines(place: BlockPlace, lines: Lines) -> list[Line]:
     """Return columns as lines, in their order."""
-    columns = (_KINDS[name].values(getattr(lines, name)) for name in _OF_LINE)
+    columns = (_KINDS[name].values(column) for name, column in zip(_OF_LINE, _columns_of_line(lines), strict=True))
     return [Line(*place, *values) for values in zip(*columns, strict=True)]
 
 
 def line_at(place: BlockPlace, lines: Lines, i: int) -> Line:
     """Return row `i` as a line."""
-    return Line(*place, *(_KINDS[name].at(getattr(lines, name), i) for name in _OF_LINE))
+    return Line(*place, *[at(column, i) for at, column in zip(_AT, _columns_of_line(lines), strict=True)])
 
 
 def take_lines(lines: Lines, rows: NDArray[np.int64]) -> Lines:

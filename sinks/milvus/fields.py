@@ -13,7 +13,6 @@ from sinks.row import TEMPLATE_TEXT_BYTES
 ID_BYTES = 400
 TOPIC_BYTES = 256
 EPOCH_BYTES = 64
-RUN_BYTES = 32
 COLUMN_BYTES = 65_535
 """Most bytes of a head, and of each of a block's encoded columns: no Milvus takes more in a VARCHAR."""
 MOST_TEMPLATES = 1_024

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sinks.block import BlockId, BlockPlace
-from sinks.heads import NUMBERS, HeadRow, Heads, join_heads
+from sinks.heads import NO_HEADS, NUMBERS, HeadRow, Heads, join_heads
 from sinks.milvus.index_time import Dates
 from sinks.milvus.lite_bloom import BloomFilters, SeenFilters
 from sinks.milvus.lite_growing import Growing
@@ -335,6 +335,8 @@ def _entries(seen: _SeenHeads, rows: NDArray[np.int64]) -> tuple[NDArray[np.int6
 
 def _heads(seen: _SeenHeads, rows: NDArray[np.int64]) -> Heads:
     """Return these rows as the sink's callers get them."""
+    if not len(rows):
+        return NO_HEADS
     at, start = _entries(seen, rows)
     ids, sets = seen.ids, seen.sets
     names = ([sets[code] for code in column[rows].tolist()] for column in (seen.services, seen.levels))

@@ -47,7 +47,8 @@ def with_other_runs(snapshot: Snapshot, listed: Heads) -> Heads:
     """
     firsts, ends = _reach_of_runs(listed)
     spans = [RunSpan(place, run, first, ends[place, run]) for (place, run), first in firsts.items()]
-    every = _joined(listed, [snapshot.find(BlockFilter(besides=part)).heads for part in _cut(spans)])
+    found = [snapshot.find(BlockFilter(besides=part)).heads for part in _cut(spans)]
+    every = _joined(listed, found) if any(heads.size for heads in found) else listed
     if every.size == listed.size:
         return listed
     is_near = _sharing(every, listed.size)
@@ -76,13 +77,12 @@ def with_events_beyond(snapshot: Snapshot, parts: Sequence[UnionPart], reach: Se
 
 def _wider(reach: Sequence[CopyReach], parts: Sequence[UnionPart]) -> list[CopyReach]:
     """Return where events lead beyond these offsets, given ascending and apart: those that begin or end inside and go on outside."""
-    places = {part.id.place for part in parts}
     wider: list[CopyReach] = []
-    for place in places:
-        own = np.array([one[1:] for one in reach if one.place == place], np.int64).reshape(-1, 2)
+    for place in {one.place for one in reach}:
+        own = np.array([one[1:] for one in reach if one.place == place], np.int64)
         lines = [part.lines for part in parts if part.id.place == place]
         joined = [(one.offset[rows], one.records[rows]) for one in lines if len(rows := np.flatnonzero(one.records > 1))]
-        if not joined or not len(own):
+        if not joined:
             continue
         start = np.concatenate([offset for offset, _ in joined])
         end = start + np.concatenate([records for _, records in joined])

@@ -90,11 +90,12 @@ def unite(parts: Sequence[UnionPart]) -> list[NDArray[np.bool_]]:
 
 
 def _sharing_parts(parts: Sequence[UnionPart], mixed: list[int]) -> list[int]:
-    heads = NO_HEADS._replace(
-        ids=[parts[number].id for number in mixed],
-        first_offset=np.array([parts[number].lines.offset.min() for number in mixed], np.int64),
-        last_offset=np.array([last_offset_of(parts[number].lines) for number in mixed], np.int64),
-    )
+    heads = NO_HEADS._replace(ids=[parts[number].id for number in mixed])
+    if len({(one.place, one.run) for one in heads.ids}) > len({one.place for one in heads.ids}):  # else numbers say it all
+        heads = heads._replace(
+            first_offset=np.array([parts[number].lines.offset.min() for number in mixed], np.int64),
+            last_offset=np.array([last_offset_of(parts[number].lines) for number in mixed], np.int64),
+        )
     return [number for number, shares in zip(mixed, sharing_blocks(heads), strict=True) if shares]
 
 
