@@ -3,6 +3,7 @@
 The working tree is never touched. The tests first run without a mutation: a test that fails then would prove nothing.
 """
 
+import compileall
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from py_compile import PycInvalidationMode
 from typing import Literal, NamedTuple
 
 from tests.sabotage.mutation import Mutation
@@ -47,6 +49,8 @@ class Copy:
         self._folder = folder
         for room in _ROOMS:
             shutil.copytree(root / room, folder / room, ignore=shutil.ignore_patterns("__pycache__"))
+            # By their hash, never by their time: a planted file may be as long as the whole one, and as old.
+            compileall.compile_dir(folder / room, quiet=1, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
         for name in _FILES:
             shutil.copy(root / name, folder / name)
         (root / ".cache").mkdir(exist_ok=True)
@@ -77,7 +81,7 @@ class Copy:
         return Outcome(mutation, "BROKEN", " ".join(said[-200:].split()), seconds)
 
     def _run(self, tests: Sequence[str]) -> tuple[int, str]:
-        """Run tests up to the first failure, without writing byte code: a mutation's could be taken for that of the restored file."""
+        """Run tests up to the first failure, without writing byte code: a mutation's would be taken for that of the restored file."""
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--timeout", "120", _PROFILE, *tests]
         ran = subprocess.run(
             command,
