@@ -231,7 +231,7 @@ class LedgerActions(RuleBasedStateMachine):
             with pytest.raises(RuntimeError, match="expects once"):
                 assignment.expect(np.array([told.arrival] * 2), np.array([1, 1]), np.array([7, 7]))
         if not told.waits_for_letter:
-            with pytest.raises(RuntimeError, match="awaits none"):
+            with pytest.raises(RuntimeError, match="expects none"):
                 told.claim().dead_letter_delivered()
 
     @precondition(lambda self: self._untouched() or self._in_work())

@@ -114,8 +114,8 @@ def _frame(header: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        (b"", "no zstd frame"),
-        (b"PK\3\4 something else", "no zstd frame"),
+        (b"", "not a zstd frame"),
+        (b"PK\3\4 something else", "not a zstd frame"),
         (_frame(b"\x00\x00"), "how much"),
         (_frame(b"\xe0" + (MOST_UNPACKED_BYTES + 1).to_bytes(8, "little")), "how much"),
         (_frame(b"\xa0" + (100).to_bytes(4, "little") + b"\xff" * 20), "ZSTD"),

@@ -266,7 +266,7 @@ def test_what_a_server_can_do_is_decided_from_its_version(version: str, scalar_i
 def test_a_server_that_is_away_is_busy_and_a_wrong_address_a_mismatch() -> None:
     with pytest.raises(SinkBusy):
         MilvusSink(MilvusSettings(uri="http://127.0.0.1:1", timeout_s=0.5), SPACE).open()
-    with pytest.raises(SinkMismatch, match="is no Milvus address"):
+    with pytest.raises(SinkMismatch, match="is not a Milvus address"):
         MilvusSink(MilvusSettings(uri="ftp://127.0.0.1:1", timeout_s=0.5), SPACE).open()
 
 

@@ -90,7 +90,7 @@ def head(**changes: object) -> Block:
 BAD = {
     "texts has 65536 bytes, its column takes 65535": lambda: ONE._replace(texts=b"secret" * 8_192),
     "places has 65536 bytes": lambda: ONE._replace(places=MOST_BYTES + b"x"),
-    "services is no Unicode text": lambda: head(services=("a", "\ud800")),
+    "services is not Unicode": lambda: head(services=("a", "\ud800")),
     "services has 257 bytes, its column takes 256": lambda: head(services=("s" * 257,)),
     "levels has 33 bytes": lambda: head(levels=("l" * 33,)),
     "it has 257 services, its column takes 256": lambda: head(services=tuple(f"{n:03}" for n in range(257))),
