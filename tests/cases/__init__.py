@@ -1,0 +1,1 @@
+"""Odd records from the field."""
