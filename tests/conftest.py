@@ -45,7 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
     starts_run = not hasattr(config, "workerinput")  # xdist's processes are started by another one, to which they report
     config.pluginmanager.register(NoProcesses(), "no_processes")
     if (file := config.getoption("--record")) is not None:
-        config.pluginmanager.register(Stopwatch(), "stopwatch")
+        config.pluginmanager.register(Stopwatch(does_more=config.getoption("--nightly")), "stopwatch")
         if starts_run:
             config.pluginmanager.register(Durations(file, Pace()), "durations")
     config.add_cleanup(close_bindings_files)

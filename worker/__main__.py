@@ -1,5 +1,6 @@
 """`python -m worker` and the console script `vectail`."""
 
+import atexit
 import os
 import signal
 import sys
@@ -21,6 +22,9 @@ def main() -> None:
     exit_code = run_app()
     if exit_code == DRAIN_TIMEOUT or _stage_runs():
         exit_at_once(exit_code)  # a stage still runs, or the drain deadline has passed: do not wait for threads
+    if sys.argv[1:2] == ["run"]:  # all is closed: what libraries do when the interpreter ends may no more change the exit code
+        atexit._run_exitfuncs()  # noqa: SLF001 - as the interpreter does
+        exit_at_once(exit_code)
     sys.exit(exit_code)
 
 

@@ -6,10 +6,14 @@ repeated here: who calls the sink owns the retries.
 """
 
 import logging
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import NamedTuple, cast
+
+# Else gRPC marks its descriptors as stale at every fork, and ends the process with SIGABRT when it uses one. No child of ours uses gRPC.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 import grpc
 from pymilvus import DataType, Function, FunctionType, MilvusClient, MilvusException

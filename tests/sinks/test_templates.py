@@ -33,6 +33,23 @@ def test_a_stored_vector_that_is_not_finite_counts_as_missing(folder: Path, sink
     assert sink.templates.texts([good, worse]) == {good: "good", worse: worse}
 
 
+@pytest.mark.process
+def test_the_nearest_of_many_files_are_those_of_all_vectors_however_often_each_was_written(sink: MilvusSink) -> None:
+    sink.open()
+    random, stored = np.random.default_rng(7), dict[str, NDArray[np.float32]]()
+    for turn, texts in enumerate((range(400), range(300, 700), range(700, 1_300), range(295), range(5))):
+        rows = [template(f"number {text}", unit(*random.normal(size=DIM) + 3 * np.eye(DIM)[turn % DIM])) for text in texts]
+        sink.templates.upsert(rows)
+        stored |= {row.template: row.vector for row in rows}
+        asked = np.stack([unit(1.0), unit(*random.normal(size=DIM))])
+        similar = asked @ np.stack(list(stored.values())).T
+        for hits, scores in zip(sink.templates.nearest(asked, 12), similar, strict=True):
+            expected = np.argsort(-scores)[:12]
+            assert [hit.template for hit in hits] == [list(stored)[place] for place in expected.tolist()]
+            assert np.allclose([hit.score for hit in hits], scores[expected], atol=1e-5)
+        assert sink.templates.count() == len(stored)
+
+
 def _write_as_others_might(folder: Path, layout: CollectionLayout, templates: list[str], vectors: NDArray[np.float32]) -> None:
     local = LocalMilvus(folder)
     client = MilvusConnection(MilvusAddress(local.address), timeout_s=10.0, write_timeout_s=10.0, consistency="Strong")

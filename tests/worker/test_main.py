@@ -52,6 +52,28 @@ def test_a_stage_that_hangs_does_not_hold_the_exit(tmp_path: Path) -> None:
     assert not _is_alive(int(out))
 
 
+ABORTS = """
+import atexit, os, sys
+from worker.__main__ import main
+
+class Library:
+    def __del__(self):
+        os.abort()
+
+left = Library()
+atexit.register(print, "told")
+sys.argv = ["vectail", "run", "--set"]
+main()
+"""
+
+
+def test_what_a_library_does_at_the_very_end_does_not_change_the_exit_code_of_a_worker() -> None:
+    root = Path(__file__).parents[2]
+    ended = subprocess.run([sys.executable, "-c", ABORTS], cwd=root, capture_output=True, text=True, timeout=WAIT_S, check=False)
+    assert (ended.returncode, ended.stdout) == (2, "told\n"), ended.stderr
+    assert ended.stderr == "vectail: No such option: --set (see `vectail run --help`)\n"
+
+
 def _is_alive(pid: int) -> bool:
     """Return whether a killed process is still there after a grace period."""
     until_s = time.monotonic() + WAIT_S

@@ -222,7 +222,7 @@ def main():
     right = np.concatenate([engine.embed(texts[:2]), engine.embed(texts[2:4])])
     print("quiet", file=sys.stderr, flush=True)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + 48 * 1024 * 1024, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_AS, (used + 96 * 1024 * 1024, resource.RLIM_INFINITY))
     vectors = guarded.embed(texts)
     assert not any(isinstance(vector, EmbeddingFailed) for vector in vectors), "a text was blamed"
     assert (np.stack(vectors[:4]) * right).sum(axis=1).min() > 0.9999
