@@ -32,6 +32,7 @@ class InnerObjects:
     """
 
     def __init__(self, rules: DecodeRules, tally: DecodeTally | None = None) -> None:
+        self._tally = DecodeTally() if tally is None else tally
         self._json = JsonReader(rules, tally=tally, keeps_lines=False)
         self._fields: dict[str, dict[str, str]] = {}
         """By the kept fields of an envelope: each as JSON writes it, by its name as JSON writes it."""
@@ -56,6 +57,7 @@ class InnerObjects:
         ]
         if not opened:
             return entries
+        self._tally.opened_texts += len(opened)
         inner = found if len(opened) == found.size else found.take(np.array(opened))
         return self._merged(entries, inner, row[inner.row])
 

@@ -51,6 +51,8 @@ class Walked(NamedTuple):
     flat: Mapping[str, Scalar]
     outer: Mapping[str, Scalar]
     """Fields around an object that was the text of another one."""
+    held_by: tuple[str, ...] = ()
+    """The names of such texts, which are no fields any more but say whose names the others are: GELF's, pino's."""
 
 
 class Documents:
@@ -75,6 +77,7 @@ class Documents:
         if name is None:
             return Walked(document, canonical_json(document) if document else "", flat, {})
         outer: dict[str, Scalar] = {}
+        held_by: tuple[str, ...] = ()
         for _ in range(_MOST_OPENED):
             self._remove_header(flat, name)
             inner = self._object_in(str(flat[name]))
@@ -83,8 +86,9 @@ class Documents:
             if inner is None or inner_name is None:
                 break
             del flat[name]
+            held_by = (*held_by, name)
             document, flat, name, outer = inner, within, inner_name, self._around(outer, flat)
-        return Walked(document, str(flat[name]), flat, outer)
+        return Walked(document, str(flat[name]), flat, outer, held_by)
 
     def has_text(self, value: bytes) -> bool:
         """Whether a value is an object with a text."""
@@ -126,7 +130,7 @@ class Documents:
         time_ms = np.full(len(walked), NO_TIME)
         for i, entry in enumerate(walked):
             flags = self._flags(entry.flat, times[i])
-            outer = self._flags(entry.outer, times[i]) if entry.outer else None
+            outer = dict.fromkeys(entry.held_by, 0) | self._flags(entry.outer, times[i]) if entry.outer else None
             roles = self._roles_of(flags, outer)
             flat = {**entry.outer, **entry.flat} if outer else entry.flat
             if roles.time:

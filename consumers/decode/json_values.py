@@ -6,6 +6,7 @@ repaired (`consumers.decode.json_repair`) as a whole, else line by line, because
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from json import JSONDecoder
 from typing import Final
 
@@ -46,19 +47,25 @@ def repaired_value(value: bytes, *, strict: bool, keeps_lines: bool) -> Repaired
 
     `keeps_lines`: among lines that are objects, one that begins like an object and is none becomes the text of an object.
     """
-    repaired = replace_defects(value, strict=strict)
+    repaired = replace_defects(_without_quotes(value), strict=strict)
     if repaired is not None and _is_read(repaired.value):
         return repaired
     return _by_lines(value, strict=strict) if keeps_lines else repaired
 
 
+def _without_quotes(value: bytes) -> bytes:
+    """Return what a value says that is a string; the value itself if it is none."""
+    if value.lstrip().startswith(b'"'):
+        with suppress(NotJson):
+            return str(parse_json(value)).encode("utf-8", "replace")
+    return value
+
+
 def _is_read(value: bytes) -> bool:
     try:
-        documents_in(value, max_entries=1)
+        documents_in(value, max_entries=len(value))
     except NotJson:
         return False
-    except TooManyEntries:
-        pass
     return True
 
 

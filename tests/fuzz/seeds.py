@@ -47,6 +47,9 @@ _JSON: tuple[bytes, ...] = (
     b'{"message":"a","level":"info"}\n{"message":"b","time":1700000000}\n',
     b'[{"msg":"a","level":30,"time":1700000000000},{"log":"b"}]',
     b'{"a":{"b":{"c":[1,2,{"d":null}]}},"t":"\\ud83d\\u0000","when":1e400}',
+    b'\x1e{"msg":"a\tb \\x22 \xff","v":[NaN,-Infinity,1.#INF]}\n\x1e{"msg":"c"}\0{"msg"\n',
+    b'"{\\"msg\\":\\"{}\\",\\"v\\":nan}"',
+    b'{"log":" @cee: {\\"msg\\":\\"{\\\\\\"msg\\\\\\":\\\\\\"x\\\\\\"}\\",\\"v\\":Infinity}","level":4,"short_message":""}',
 )
 _EVENT = {"specversion": "1.0", "id": "1", "source": "/a", "type": "b.c", "time": "2023-11-14T22:13:20Z", "data": {"message": "x"}}
 AVRO = {
