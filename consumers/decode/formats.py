@@ -10,7 +10,7 @@ from typing import Final, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.columns import take, utf8_of
+from consumers.columns import Column, take, utf8_of
 from consumers.decode.cloud_events import find_cloud_events
 from consumers.decode.found import Values
 from consumers.decode.registry_wire import find_framed
@@ -32,7 +32,7 @@ _BEGINS[list(_BEFORE)] = _UNSURE
 _FOLLOWS[list(b'"}{]')] = _OBJECT, _OBJECT, _ARRAY | _STRING, _ARRAY
 _FOLLOWS[list(_WHITE_SPACE)] = _OBJECT | _ARRAY
 """What a value is by its first byte, and what it may be by its second."""
-_COOKIE: Final = b"@cee:"
+_AT, _C = b"@c"
 _WITH_COOKIE: Final = (
     r"^(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8}|\d{4}-\d\d-\d\dT\S{8,26}) [^\s:\[]{1,255} [^\s:\[]{1,128}(?:\[[^\]\s]{1,32}\])?:"
     r" {0,2}@cee: {0,4}\{"
@@ -48,20 +48,25 @@ def find_formats(form: Format, values: Values, is_open: NDArray[np.bool_], *, ha
         return np.full(values.size, _CODES[form], np.int8)
     found = np.full(values.size, _CODES["text"], np.int8)
     found[_may_be_json(values) & is_open] = _CODES["json"]
-    syslog = np.union1d(find_syslog(values), _find_cookies(values))
+    syslog = find_syslog(values)
     found[syslog[is_open[syslog]]] = _CODES["syslog"]
+    found[_find_cookies(values.column, np.flatnonzero(is_open & (found == _CODES["text"])))] = _CODES["syslog"]
     if has_registry:
         found[find_framed(values) & is_open] = _CODES["registry"]
     found[find_cloud_events(values.headers, values.size) & is_open] = _CODES["cloudevents"]
     return found
 
 
-def _find_cookies(values: Values) -> NDArray[np.int64]:
-    """Return which values are syslog without a priority around JSON: a head, then the cookie of such messages."""
-    if _COOKIE not in utf8_of(values.column)[0].tobytes():
+def _find_cookies(column: Column, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return which values in these rows are syslog without a priority around JSON: a head, then the cookie of such messages."""
+    lines = column if len(rows) == len(column) else take(column, rows)
+    data, ends = utf8_of(lines)
+    if b"@" not in data.tobytes():  # a search for one byte costs less than one for several
         return np.empty(0, np.int64)
-    rows = np.array([row for row, value in enumerate(values.value) if _COOKIE in (value or b"")], np.int64)
-    return rows[find_matching(take(values.column, rows), _WITH_COOKIE)]
+    begins = np.flatnonzero(data[:-1] == _AT)
+    found = np.unique(np.searchsorted(ends, begins[data[begins + 1] == _C], side="right") - 1)
+    chosen: NDArray[np.int64] = rows[found[np.array(find_matching(take(lines, found), _WITH_COOKIE), np.int64)]]
+    return chosen
 
 
 def _may_be_json(values: Values) -> NDArray[np.bool_]:

@@ -245,12 +245,16 @@ def _strings(column: Sequence[Scalar | None]) -> list[str | None]:
 
 def _deep(texts: Column) -> Bits:
     """Return `DEEP` for texts that may be objects or have the header of a container's runtime: int64[n], or 0 if there is none."""
-    places = find_starting(texts, "{").tolist()
-    behind = find_starting(texts, " @")
+    found = find_starting(texts, "{ @12")
+    if not len(found):
+        return 0
+    data, ends = utf8_of(texts)
+    first = data[ends[found]]
+    places = found[first == ord("{")].tolist()
+    behind = found[(first == ord(" ")) | (first == ord("@"))]
     if len(behind):
         places += behind[find_matching(take(texts, behind), OBJECT_BEGINS)].tolist()
-    data, ends = utf8_of(texts)
-    begins = find_starting(texts, "12")
+    begins = found[(first == ord("1")) | (first == ord("2"))]
     begins = begins[np.diff(ends)[begins] > _SHORTEST_CRI]
     begins = begins[data[ends[begins] + len("2026-01-02")] == ord("T")]
     if len(begins):

@@ -121,7 +121,7 @@ def replace_defects(value: bytes, *, strict: bool = False) -> RepairedJson | Non
             done = defect.end
         place = defect.end
     parts.append(value[done:])
-    return RepairedJson(b"".join(parts), frozenset(what)) if what and not in_string else None
+    return RepairedJson(b"".join(parts), frozenset(what)) if what else None
 
 
 class _Defect(NamedTuple):

@@ -38,6 +38,8 @@ LINES: tuple[bytes, ...] = (
     b"1700000000123456789 debug x",
     b"2023-11-14T22:13:20.1234567+05:45 stdout F \x1b[31mred\x1b[0m text",
     b"2023-11-14T22:13:20Z stderr P half\n2023-11-14T22:13:20Z stderr F and whole",
+    b'2023-11-14T22:13:20Z stdout F {"msg":"a","level":"warn","log.iostream":"x","v":NaN}',
+    b'Nov 14 22:13:20 host app[12]: @cee: {"msg":"{\\"msg\\":\\"b\\"}"}',
     b"\xef\xbb\xbfmarked \xff\xfe",
     "\ufeffgr\u00fc\u00dfe".encode("utf-16-le"),
 )
@@ -74,6 +76,7 @@ SEEDS: Mapping[Format, tuple[bytes, ...]] = {
     "syslog": (
         b'<165>1 2003-10-11T22:14:15.003Z host app 12 ID47 [x@1 iut="3" s="A\\"p\\]"][y a="h"] \xef\xbb\xbfAn event',
         b"<13>Nov 14 22:13:20 host app[3]: text",
+        b'<13>Nov 14 22:13:20 host app[3]: @cee: {"msg":"a\tb","level":"warn","v":NaN,"host.name":"x"}',
         b"20 <13>1 - - - - - - ab20 <13>1 - - - - - - cd",
         b"<34>1 - - - - - -\n<0>Jan  1 00:00:00 h x",
     ),

@@ -251,11 +251,6 @@ SOURCE_MUTATIONS: Changes = {
         ")*+",
         "properties/test_json_repair.py",
     ),
-    "consumers/decode/json_repair.py: a string without an end is closed": (
-        "if what and not in_string else None",
-        "if what else None",
-        "properties/test_json_repair.py",
-    ),
     "consumers/decode/json_repair.py: what was repaired is not counted": (
         "self._tally.repaired.update(what)",
         "self._tally.repaired.update(())",
