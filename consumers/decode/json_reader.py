@@ -93,7 +93,9 @@ class JsonReader:
         failed: list[tuple[int, Rejection]] = []
         repaired: dict[int, RepairedJson] = {}
         for row in sorted(spoiled):
-            one = repaired_value(values.value[row], strict=self._repairs.strict, keeps_lines=self._keeps_lines)
+            one = repaired_value(
+                values.value[row], max_entries=self._max_entries, strict=self._repairs.strict, keeps_lines=self._keeps_lines
+            )
             if one is None:
                 failed.append((row, undecodable(spoiled[row])))
             else:

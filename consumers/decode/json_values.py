@@ -42,15 +42,15 @@ def documents_in(value: bytes, *, max_entries: int) -> list[Mapping[str, object]
     return objects
 
 
-def repaired_value(value: bytes, *, strict: bool, keeps_lines: bool) -> RepairedJson | None:
+def repaired_value(value: bytes, *, max_entries: int, strict: bool, keeps_lines: bool) -> RepairedJson | None:
     """Return a value that `documents_in` does not read as one that it may read; None if there is none.
 
     `keeps_lines`: among lines that are objects, one that begins like an object and is none becomes the text of an object.
     """
     repaired = replace_defects(_without_quotes(value), strict=strict)
-    if repaired is not None and _is_read(repaired.value):
+    if repaired is not None and _is_read(repaired.value, max_entries):
         return repaired
-    return _by_lines(value, strict=strict) if keeps_lines else repaired
+    return _by_lines(value, max_entries, strict=strict) if keeps_lines else repaired
 
 
 def _without_quotes(value: bytes) -> bytes:
@@ -61,17 +61,21 @@ def _without_quotes(value: bytes) -> bytes:
     return value
 
 
-def _is_read(value: bytes) -> bool:
+def _is_read(value: bytes, max_entries: int) -> bool:
     try:
-        documents_in(value, max_entries=len(value))
+        documents_in(value, max_entries=max_entries)
     except NotJson:
         return False
+    except TooManyEntries:
+        pass
     return True
 
 
-def _by_lines(value: bytes, *, strict: bool) -> RepairedJson | None:
+def _by_lines(value: bytes, max_entries: int, *, strict: bool) -> RepairedJson | None:
     """Return lines as JSON: at least half of them are objects, maybe after a repair, and the others begin like one and do not go on."""
     lines = [line for line in _BORDER.split(value) if line.strip()]
+    if len(lines) > max_entries:
+        return None
     written: list[bytes] = []
     what: set[str] = set()
     bad = 0

@@ -184,7 +184,7 @@ def by_general_rules(value: bytes, general: Documents, rules: DecodeRules) -> li
     except TooManyEntries:
         return None
     except (NotJson, UnicodeDecodeError):
-        repaired = repaired_value(value, strict=rules.strict, keeps_lines=rules.format == "auto")
+        repaired = repaired_value(value, max_entries=rules.max_entries, strict=rules.strict, keeps_lines=rules.format == "auto")
         try:
             documents = [] if repaired is None else documents_in(repaired.value, max_entries=rules.max_entries)
             walked = [general.walk(document) for document in documents]

@@ -103,7 +103,7 @@ def test_defects_between_objects_and_in_them_spoil_none(several: list[Part], bor
     if not what:
         assert documents_in(value, max_entries=9) == [one.meant for one in several]
         return
-    repaired = repaired_value(value, strict=False, keeps_lines=False)
+    repaired = repaired_value(value, max_entries=9, strict=False, keeps_lines=False)
     assert repaired is not None
     assert repaired.what == what
     assert documents_in(repaired.value, max_entries=9) == [one.meant for one in several]
@@ -113,7 +113,7 @@ def test_defects_between_objects_and_in_them_spoil_none(several: list[Part], bor
 @given(document=documents, share=st.floats(0, 1, exclude_max=True), keeps_lines=st.booleans())
 def test_what_was_cut_off_is_no_json_after_a_repair(document: Part, share: float, keeps_lines: bool) -> None:  # noqa: FBT001
     cut = document.written[: int(share * len(document.written))]
-    repaired = repaired_value(cut, strict=False, keeps_lines=keeps_lines)
+    repaired = repaired_value(cut, max_entries=9, strict=False, keeps_lines=keeps_lines)
     with pytest.raises(NotJson):
         documents_in(repaired.value if repaired else cut, max_entries=9)
 
@@ -127,7 +127,7 @@ def test_a_bad_line_is_text_and_spoils_no_other(good: list[Part], bad: bytes, da
     expected = [JsonRepairs(DecodeRules()).parse(line, parse_json) for line in lines]
     place = data.draw(st.integers(0, len(lines)))
     value = b"\n".join([*lines[:place], bad, *lines[place:]])
-    repaired = repaired_value(value, strict=False, keeps_lines=True)
+    repaired = repaired_value(value, max_entries=9, strict=False, keeps_lines=True)
     assert repaired is not None
     assert documents_in(repaired.value, max_entries=9) == [*expected[:place], {"body": bad.decode()}, *expected[place:]]
     assert LINE in repaired.what
