@@ -16,6 +16,7 @@ from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.enveloped import Content, Contents
 from consumers.decode.found import Found, Values, undecodable
 from consumers.decode.json_reader import JsonReader
+from consumers.decode.json_repair import JsonRepairs
 from consumers.decode.json_text import NotJson, parse_json, write_document
 from consumers.decode.rules import DecodeRules
 from consumers.decode.text_reader import TextReader
@@ -50,15 +51,16 @@ class CloudEventsReader:
 
     def __init__(self, rules: DecodeRules, tally: DecodeTally) -> None:
         self._rules = rules
-        self._json = JsonReader(rules)
+        self._json = JsonReader(rules, tally=tally)
         self._text = TextReader(rules, tally)
+        self._repairs = JsonRepairs(rules, tally)
 
     def read(self, values: Values) -> Found:
         """Read n values."""
         contents = Contents(values, self._rules)
         for place, value in enumerate(values.value):
             try:
-                events = _events_in(value, () if values.headers is None else values.headers[place])
+                events = _events_in(value, () if values.headers is None else values.headers[place], self._repairs)
                 if contents.admits(place, len(events)):
                     contents.add_value(place, events)
             except NotCloudEvents as error:
@@ -79,7 +81,7 @@ def _is_of_event(name: str, content: bytes | None) -> bool:
     return name == _VERSION or (name.lower() == _CONTENT_TYPE and (content or b"").lower().startswith(_STRUCTURED.encode()))
 
 
-def _events_in(value: bytes, headers: Sequence[Header]) -> list[Content]:
+def _events_in(value: bytes, headers: Sequence[Header], repairs: JsonRepairs) -> list[Content]:
     """Return the events of a value. Raises NotCloudEvents, NotJson."""
     attributes = {name.lower(): (content or b"").decode("utf-8", "replace") for name, content in headers}
     content_type = attributes.get(_CONTENT_TYPE, "").lower()
@@ -89,7 +91,7 @@ def _events_in(value: bytes, headers: Sequence[Header]) -> list[Content]:
     elif _VERSION in attributes:
         event = {name.removeprefix("ce_"): text for name, text in attributes.items() if name.startswith("ce_")}
         return [_content(event, value, is_json=_is_json(content_type, value))]
-    document = parse_json(value)
+    document = repairs.parse(value, parse_json)
     return [_structured(event) for event in (document if isinstance(document, list) else [document])]
 
 

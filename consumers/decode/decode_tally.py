@@ -17,3 +17,7 @@ class DecodeTally:
     """Records whose value was compressed by its sender, by the codec (`consumers.decode.compressed.Codec`)."""
     replaced_records: int = 0
     """Records in which bytes that are not UTF-8 were replaced."""
+    opened_texts: int = 0
+    """Texts of other formats than JSON that were read as objects (`consumers.decode.inner_objects`)."""
+    repaired: Counter[str] = field(default_factory=Counter)
+    """Records of JSON that could be read only after a repair, by what was repaired (`consumers.decode.json_repair.REPAIRS`)."""

@@ -148,9 +148,11 @@ class Decoder:
 
 _NEW_READER: Mapping[Format, Callable[[DecodeRules, DecodeTally], Reader]] = {
     "text": TextReader,
-    "json": lambda rules, tally: JsonReader(rules, batches=OtlpJsonReader(rules), events=CloudEventsReader(rules, tally)),
+    "json": lambda rules, tally: JsonReader(
+        rules, tally=tally, batches=OtlpJsonReader(rules, tally), events=CloudEventsReader(rules, tally)
+    ),
     "otlp_proto": OtlpProtoReader,
-    "otlp_json": lambda rules, _tally: OtlpJsonReader(rules),
+    "otlp_json": OtlpJsonReader,
     "cloudevents": CloudEventsReader,
     "msgpack": MsgpackReader,
     "logfmt": LogfmtReader,

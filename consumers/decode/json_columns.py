@@ -9,6 +9,7 @@ Records that do not fit, or need more than their roles (a text that is an object
 rules, `consumers.decode.json_document`, of which no answer differs (`tests/properties/test_json.py`).
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from consumers.columns import Column, string_column, take, utf8_of
 from consumers.decode.entries import Entries
 from consumers.decode.found import NO_TIME
 from consumers.decode.json_batch import ABSENT, UNREADABLE, Bits, JsonBatch, Nested, NestedColumn
-from consumers.decode.json_document import CRI_LINE, flat_of
+from consumers.decode.json_document import CRI_LINE, OBJECT_BEGINS, flat_of
 from consumers.decode.json_form import ObjectForm
 from consumers.decode.json_group import KeyGroup, entries_of_group
 from consumers.decode.json_names import RENDERED, TRACE_NAMES
@@ -36,6 +37,7 @@ _MOST_REMEMBERED_BYTES: Final = 4_000_000
 _MOST_BRACKETS: Final = 900
 """orjson reads 1,024 levels of nesting; a nested text is one level deeper than it looks."""
 _CRI_LINE: Final = f"^{CRI_LINE.pattern}"
+_OBJECT_BEGINS: Final = re.compile(OBJECT_BEGINS)
 _SHORTEST_CRI: Final = len("2026-01-02T00:00:00Z stdout F")
 _WRAPPER: Final = "log."
 _FEW: Final = 8
@@ -206,7 +208,7 @@ class JsonColumns:
         flags = {}
         for name, value in leaves.items():
             flags[name] = self._roles.flags(name, value)
-            if name in self._roles.texts and isinstance(value, str) and (value.startswith("{") or CRI_LINE.match(value)):
+            if name in self._roles.texts and isinstance(value, str) and (_OBJECT_BEGINS.match(value) or CRI_LINE.match(value)):
                 flags[name] |= DEEP
         form = tuple(flags.items())
         if form not in self._forms:
@@ -243,9 +245,16 @@ def _strings(column: Sequence[Scalar | None]) -> list[str | None]:
 
 def _deep(texts: Column) -> Bits:
     """Return `DEEP` for texts that may be objects or have the header of a container's runtime: int64[n], or 0 if there is none."""
-    places = find_starting(texts, "{").tolist()
+    found = find_starting(texts, "{ @12")
+    if not len(found):
+        return 0
     data, ends = utf8_of(texts)
-    begins = find_starting(texts, "12")
+    first = data[ends[found]]
+    places = found[first == ord("{")].tolist()
+    behind = found[(first == ord(" ")) | (first == ord("@"))]
+    if len(behind):
+        places += behind[find_matching(take(texts, behind), OBJECT_BEGINS)].tolist()
+    begins = found[(first == ord("1")) | (first == ord("2"))]
     begins = begins[np.diff(ends)[begins] > _SHORTEST_CRI]
     begins = begins[data[ends[begins] + len("2026-01-02")] == ord("T")]
     if len(begins):

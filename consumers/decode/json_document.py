@@ -7,7 +7,6 @@ formats that give mappings (MessagePack, CloudEvents) call it for all of theirs.
 import re
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from json import JSONDecoder
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from consumers.decode.entries import Entries
 from consumers.decode.found import NO_TIME
 from consumers.decode.json_frames import frames_of
 from consumers.decode.json_names import JOURNAL_MESSAGE, RENDERED, SECONDS_AND_NANOS
+from consumers.decode.json_repair import JsonRepairs
 from consumers.decode.json_roles import TIME, RoleRules, Roles, service_of, text_of_gelf, trace_of
 from consumers.decode.json_template import rendered
 from consumers.decode.json_text import NotJson, Scalar, canonical_json, parse_json
@@ -31,13 +31,12 @@ CRI_LINE: Final = re.compile(r"(\d{4}-\d\d-\d\dT\S{8,40}) (?:stdout|stderr) [FP]
 """What Docker's and Kubernetes' loggers write before a line."""
 _WRAPPER: Final = "log"
 """The only field of an object around Vector's `native_json`."""
-_WHITE_SPACE: Final = " \t\r\n"
-_BLANKS: Final = re.compile(f"[{_WHITE_SPACE}]*")
-_scan = JSONDecoder().raw_decode
-
-
-class TooManyEntries(Exception):
-    """The value has more log entries than are allowed."""
+BLANKS: Final = " \t\r\n\0"
+OBJECT_BEGINS: Final = r"^ {0,4}(?:@cee: {0,4})?\{"
+"""How a text begins that may be an object: rsyslog puts a blank before messages, and a cookie before those that are JSON."""
+_BEFORE_OBJECT: Final = re.compile(rf"(?:{OBJECT_BEGINS})")
+_MOST_OPENED: Final = 2
+"""Texts that are objects, one in another: so no entry is deeper than three objects."""
 
 
 class Walked(NamedTuple):
@@ -52,6 +51,8 @@ class Walked(NamedTuple):
     flat: Mapping[str, Scalar]
     outer: Mapping[str, Scalar]
     """Fields around an object that was the text of another one."""
+    held_by: tuple[str, ...] = ()
+    """The names of such texts, which are no fields any more but say whose names the others are: GELF's, pino's."""
 
 
 class Documents:
@@ -60,9 +61,11 @@ class Documents:
     Thread: one.
     """
 
-    def __init__(self, rules: DecodeRules, roles: RoleRules) -> None:
+    def __init__(self, rules: DecodeRules, roles: RoleRules, repairs: JsonRepairs | None = None) -> None:
+        """`repairs`: of texts that are objects, with the tally of a worker; None: they are not counted."""
         self._rules = rules
         self._roles = roles
+        self._repairs = repairs or JsonRepairs(rules)
         self._known: dict[tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]] | None], Roles] = {}
 
     def walk(self, document: Mapping[str, object]) -> Walked:
@@ -73,21 +76,49 @@ class Documents:
         name = self._text_of(flat)
         if name is None:
             return Walked(document, canonical_json(document) if document else "", flat, {})
-        text = flat[name]
-        if not isinstance(text, str):  # pragma: no cover - a text is a string
-            raise TypeError(name)
+        outer: dict[str, Scalar] = {}
+        held_by: tuple[str, ...] = ()
+        for _ in range(_MOST_OPENED):
+            self._remove_header(flat, name)
+            inner = self._object_in(str(flat[name]))
+            within = {} if inner is None else flat_of(inner)
+            inner_name = self._text_of(within)
+            if inner is None or inner_name is None:
+                break
+            del flat[name]
+            held_by = (*held_by, name)
+            document, flat, name, outer = inner, within, inner_name, self._around(outer, flat)
+        return Walked(document, str(flat[name]), flat, outer, held_by)
+
+    def has_text(self, value: bytes) -> bool:
+        """Whether a value is an object with a text."""
+        document = self._object_in(value.decode("utf-8", "replace"))
+        return document is not None and self._text_of(flat_of(document)) is not None
+
+    def _remove_header(self, flat: dict[str, Scalar], name: str) -> None:
+        """Remove what a container's runtime wrote before a text; its time counts where there is no other."""
+        text = str(flat[name])
         if line := CRI_LINE.match(text):
-            flat[name] = text = text[line.end() :]
+            flat[name] = text[line.end() :]
             if not self._roles.time_names & flat.keys():
                 flat["time"] = line[1]
-        inner = _object_in(text)
-        if inner is not None:
-            within = flat_of(inner)
-            inner_name = self._text_of(within)
-            if inner_name is not None:
-                del flat[name]
-                return Walked(inner, str(within[inner_name]), within, flat)
-        return Walked(document, text, flat, {})
+
+    def _around(self, outer: Mapping[str, Scalar], flat: dict[str, Scalar]) -> dict[str, Scalar]:
+        """Return the fields around an object, given those of the next object and of those around that: the nearest time counts."""
+        if self._roles.time_names & flat.keys():
+            outer = {name: value for name, value in outer.items() if name not in self._roles.time_names}
+        return {**outer, **flat}
+
+    def _object_in(self, text: str) -> dict[str, object] | None:
+        """Return the object that a text is; None if it is none."""
+        before = _BEFORE_OBJECT.match(text)
+        if not before or not text.rstrip(BLANKS).endswith("}"):
+            return None
+        try:
+            inner = self._repairs.parse(text[before.end() - 1 :].encode("utf-8", "replace"), parse_json)
+        except NotJson:
+            return None
+        return inner if isinstance(inner, dict) else None
 
     def entries(self, walked: Sequence[Walked], row: NDArray[np.int64], sub: NDArray[np.int32], kafka_ms: NDArray[np.int64]) -> Entries:
         """Return m entries; `row`, `sub` and `kafka_ms` are of each."""
@@ -99,7 +130,7 @@ class Documents:
         time_ms = np.full(len(walked), NO_TIME)
         for i, entry in enumerate(walked):
             flags = self._flags(entry.flat, times[i])
-            outer = self._flags(entry.outer, times[i]) if entry.outer else None
+            outer = dict.fromkeys(entry.held_by, 0) | self._flags(entry.outer, times[i]) if entry.outer else None
             roles = self._roles_of(flags, outer)
             flat = {**entry.outer, **entry.flat} if outer else entry.flat
             if roles.time:
@@ -192,22 +223,6 @@ def _values_of_template(document: Mapping[str, object], name: str) -> Mapping[st
     return values if isinstance(values, dict) else {}
 
 
-def documents_in(value: bytes, *, max_entries: int) -> list[Mapping[str, object]]:
-    """Return the objects of a value: one, those of an array, or several one after another. Raises NotJson, TooManyEntries."""
-    try:
-        document = parse_json(value)
-    except NotJson:
-        documents = _several(value, max_entries)
-    else:
-        documents = document if isinstance(document, list) else [document]
-    if len(documents) > max_entries:
-        raise TooManyEntries
-    objects: list[Mapping[str, object]] = [element for element in documents if isinstance(element, dict)]
-    if len(objects) < len(documents):
-        raise NotJson("JSON, but neither an object nor an array of objects")
-    return objects
-
-
 def flat_of(document: Mapping[str, object]) -> dict[str, Scalar]:
     """Return the fields of an object under their dotted names, with what some sources write in a form of their own."""
     flat = flat_fields(document)
@@ -220,44 +235,3 @@ def flat_of(document: Mapping[str, object]) -> dict[str, Scalar]:
             flat[seconds] = whole + part // 10**6 / 10**3
             del flat[nanos]
     return flat | frames_of(document)
-
-
-def _several(value: bytes, max_entries: int) -> list[object]:
-    """Return what stands in a value one after another: mostly one object a line. Raises NotJson, TooManyEntries."""
-    lines = [line for line in value.split(b"\n") if line.strip()]
-    if len(lines) > 1:
-        try:
-            return [parse_json(line) for line in lines[: max_entries + 1]]
-        except NotJson:
-            pass
-    text = value.decode("utf-8", "replace")
-    documents: list[object] = []
-    start = _end_of_blanks(text, 0)
-    while start < len(text) and len(documents) <= max_entries:
-        if text[start] != "{":
-            raise NotJson("not valid JSON")
-        try:
-            _, end = _scan(text, start)
-        except (ValueError, RecursionError):
-            raise NotJson("not valid JSON") from None
-        documents.append(parse_json(text[start:end]))
-        start = _end_of_blanks(text, end)
-    if not documents:
-        raise NotJson("not valid JSON")
-    return documents
-
-
-def _end_of_blanks(text: str, start: int) -> int:
-    blanks = _BLANKS.match(text, start)
-    return blanks.end() if blanks else start
-
-
-def _object_in(text: str) -> dict[str, object] | None:
-    """Return the object that a text is; None if it is none."""
-    if not text.startswith("{") or not text.rstrip(_WHITE_SPACE).endswith("}"):
-        return None
-    try:
-        inner = parse_json(text)
-    except NotJson:
-        return None
-    return inner if isinstance(inner, dict) else None

@@ -13,14 +13,17 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.columns import as_text
-from consumers.decode.entries import Entries
+from consumers.columns import as_text, byte_column
+from consumers.decode.decode_tally import DecodeTally
+from consumers.decode.entries import Entries, no_entries
 from consumers.decode.found import Found, Reader, Values, too_many_entries, undecodable
 from consumers.decode.joined import join_entries
 from consumers.decode.json_columns import JsonColumns
-from consumers.decode.json_document import Documents, TooManyEntries, Walked, documents_in
+from consumers.decode.json_document import Documents, Walked
+from consumers.decode.json_repair import JsonRepairs, RepairedJson
 from consumers.decode.json_roles import RoleRules
 from consumers.decode.json_text import NotJson
+from consumers.decode.json_values import TooManyEntries, documents_in, repaired_value
 from consumers.decode.rules import DecodeRules
 from consumers.rejection import Rejection
 
@@ -46,23 +49,74 @@ class JsonReader:
     Thread: one.
     """
 
-    def __init__(self, rules: DecodeRules, *, batches: Reader | None = None, events: Reader | None = None) -> None:
-        """`batches` reads values of OTLP, `events` those of CloudEvents; None: they are objects like others."""
+    def __init__(
+        self,
+        rules: DecodeRules,
+        *,
+        tally: DecodeTally | None = None,
+        batches: Reader | None = None,
+        events: Reader | None = None,
+        keeps_lines: bool = True,
+    ) -> None:
+        """`batches` reads values of OTLP, `events` those of CloudEvents; None: they are objects like others.
+
+        `tally` counts repairs; None: nobody asks for them. `keeps_lines`: under `auto`, a line that is spoiled among others is text.
+        """
         self._max_entries = rules.max_entries
+        self._keeps_lines = keeps_lines and rules.format == "auto"
         self._readers = {_BATCH: batches, _EVENT: events}
         self._rest = 0
         self._next_rest = 1
         roles = RoleRules(rules)
-        self._documents = Documents(rules, roles)
+        self._repairs = JsonRepairs(rules, tally)
+        self._documents = Documents(rules, roles, self._repairs)
         self._columns = JsonColumns(rules, roles)
 
     def read(self, values: Values) -> Found:
-        """Read n values."""
+        """Read n values; those that are not JSON are repaired and read again."""
         is_text = as_text(values.column) is not None
-        failed = [] if is_text else [(row, undecodable("not valid JSON")) for row, value in enumerate(values.value) if not _is_utf8(value)]
-        rows = np.delete(np.arange(values.size), [row for row, _ in failed])
+        invalid = [] if is_text else [row for row, value in enumerate(values.value) if not _is_utf8(value)]
+        found, failed, not_json = self._read_valid(values, np.delete(np.arange(values.size), invalid))
+        spoiled = {**not_json, **dict.fromkeys(invalid, "not valid JSON")}
+        if spoiled:
+            again, failed_again = self._read_spoiled(values, spoiled)
+            found += again
+            failed += failed_again
+        return Found(join_entries(found), sorted(failed))
+
+    def has_text(self, value: bytes) -> bool:
+        """Whether a value is an object with a text, so that the text of its entry is not the whole object."""
+        return self._documents.has_text(value)
+
+    def _read_spoiled(self, values: Values, spoiled: Mapping[int, str]) -> tuple[list[Entries], list[tuple[int, Rejection]]]:
+        """Read the values that are not JSON, given why they are not, after a repair."""
+        failed: list[tuple[int, Rejection]] = []
+        repaired: dict[int, RepairedJson] = {}
+        for row in sorted(spoiled):
+            one = repaired_value(
+                values.value[row], max_entries=self._max_entries, strict=self._repairs.strict, keeps_lines=self._keeps_lines
+            )
+            if one is None:
+                failed.append((row, undecodable(spoiled[row])))
+            else:
+                repaired[row] = one
+        if not repaired:
+            return [], failed
+        rows = np.array(list(repaired))
+        mended = [one.value for one in repaired.values()]
+        found, refused, not_json = self._read_valid(Values(mended, byte_column(mended), values.kafka_ms[rows]), np.arange(len(rows)))
+        refused += [(place, undecodable(reason)) for place, reason in not_json.items()]
+        failed += Found(no_entries(), refused).placed(rows).failed
+        for place in {*range(len(rows))} - {place for place, _ in refused}:
+            self._repairs.count(repaired[int(rows[place])].what)
+        return [one._replace(row=rows[one.row]) for one in found], failed
+
+    def _read_valid(
+        self, values: Values, rows: NDArray[np.int64]
+    ) -> tuple[list[Entries], list[tuple[int, Rejection]], dict[int, str]]:  # fmt: skip
+        """Read values that are UTF-8: entries, rows that cannot be read, and rows that are not JSON, with the reason."""
         found, others = self._read_columns(values, rows)
-        generally, refused, foreign = self._read_generally(values, others)
+        generally, failed, not_json, foreign = self._read_generally(values, others)
         if generally is not None:
             found.append(generally)
         for kind, reader in self._readers.items():
@@ -70,8 +124,8 @@ class JsonReader:
             if reader is not None and chosen:
                 read = reader.read(values.at(np.array(chosen))).placed(np.array(chosen))
                 found.append(read.entries)
-                refused += read.failed
-        return Found(join_entries(found), sorted((*failed, *refused)))
+                failed += read.failed
+        return found, failed, not_json
 
     def _read_columns(self, values: Values, rows: NDArray[np.int64]) -> tuple[list[Entries], list[int]]:
         """Read what has a usual form; returns the other rows too."""
@@ -108,12 +162,13 @@ class JsonReader:
 
     def _read_generally(
         self, values: Values, rows: Sequence[int]
-    ) -> tuple[Entries | None, list[tuple[int, Rejection]], Mapping[str, list[int]]]:  # fmt: skip
-        """Return entries, rows that cannot be read, and rows that other readers read."""
+    ) -> tuple[Entries | None, list[tuple[int, Rejection]], dict[int, str], Mapping[str, list[int]]]:
+        """Return entries, rows that cannot be read, rows that are not JSON with the reason, and rows that other readers read."""
         walked: list[Walked] = []
         place: list[int] = []
         sub: list[int] = []
         failed: list[tuple[int, Rejection]] = []
+        not_json: dict[int, str] = {}
         foreign: dict[str, list[int]] = {_BATCH: [], _EVENT: []}
         for row in rows:
             value = values.value[row]
@@ -125,19 +180,20 @@ class JsonReader:
                 if documents and (kind := self._reader_of(documents[0])):
                     foreign[kind].append(row)
                     continue
-                entries = [self._documents.walk(document) for document in documents]
+                several = [self._documents.walk(document) for document in documents]
             except NotJson as error:
-                failed.append((row, undecodable(str(error))))
+                not_json[row] = str(error)
             except TooManyEntries:
                 failed.append((row, too_many_entries(self._max_entries)))
             else:
-                walked += entries
-                place += [row] * len(entries)
-                sub += range(len(entries))
+                walked += several
+                place += [row] * len(several)
+                sub += range(len(several))
         if not walked:
-            return None, failed, foreign
+            return None, failed, not_json, foreign
         places = np.array(place)
-        return self._documents.entries(walked, places, np.array(sub, np.int32), values.kafka_ms[places]), failed, foreign
+        entries = self._documents.entries(walked, places, np.array(sub, np.int32), values.kafka_ms[places])
+        return entries, failed, not_json, foreign
 
     def _reader_of(self, document: Mapping[str, object]) -> str | None:
         """Return which other reader reads a value that is such an object or begins with one."""

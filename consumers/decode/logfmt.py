@@ -53,7 +53,7 @@ class LogfmtReader:
         self._rules = rules
         self._tally = tally
         names = replace(rules.names, time=(*rules.names.time, *TIME_NAMES, _OTHER_TIME))
-        self._json = JsonReader(replace(rules, names=names))
+        self._json = JsonReader(replace(rules, names=names), tally=tally)
         texts = "|".join(re.escape(name) for name in (*rules.names.text, *TEXT_NAMES))
         self._has_text = rf'[{{,]"(?:{texts})":"[^"]'
 

@@ -29,7 +29,7 @@ class MsgpackReader:
 
     def __init__(self, rules: DecodeRules, tally: DecodeTally) -> None:
         self._rules = rules
-        self._json = JsonReader(rules)
+        self._json = JsonReader(rules, tally=tally)
         self._text = TextReader(rules, tally)
 
     def read(self, values: Values) -> Found:

@@ -67,6 +67,8 @@ class OtlpEntry(NamedTuple):
     fields: str | None
     trace: str | None
     template: str | None
+    is_said: bool = True
+    """Whether the text is one that the record holds; it may be an object of its own then."""
 
 
 def origin_of(logger: str, scope: Mapping[str, object], resource: Mapping[str, object]) -> OtlpOrigin:
@@ -115,10 +117,12 @@ def entry_of(record: LogRecord, origin: OtlpOrigin, rules: DecodeRules, template
     if trace:
         used.add(STACK_TRACE)
         trace = trace_of(trace, text)
+    is_said = not text.startswith("{") or isinstance(record.body, str) or text in said.values()
     if not text and not trace and (own := flat_fields(record.attributes)):
         text = canonical_json(own)
         used.update(own)
-    return OtlpEntry(text, record.time_ns, time, service, level, kept_of_flat(flat, rules, used), trace or None, template)
+        is_said = False
+    return OtlpEntry(text, record.time_ns, time, service, level, kept_of_flat(flat, rules, used), trace or None, template, is_said)
 
 
 def _said_fields(record: LogRecord) -> dict[str, Scalar]:

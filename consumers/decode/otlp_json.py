@@ -6,10 +6,13 @@ on each line.
 """
 
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
+from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.found import Found, Values, too_many_entries, undecodable
+from consumers.decode.inner_objects import InnerObjects
+from consumers.decode.json_repair import JsonRepairs
 from consumers.decode.json_text import NotJson, parse_json
 from consumers.decode.otlp_entry import LogRecord, OtlpEntry, OtlpOrigin, add_attribute, entry_of, hex_id, origin_of
 from consumers.decode.otlp_rows import OtlpRows, TooManyRecords
@@ -37,16 +40,19 @@ class OtlpJsonReader:
     Thread: one.
     """
 
-    def __init__(self, rules: DecodeRules) -> None:
+    def __init__(self, rules: DecodeRules, tally: DecodeTally | None = None) -> None:
+        """`tally` counts repairs; None: nobody asks for them."""
         self._rules = rules
         self._templates = SourceTemplates(rules)
+        self._repairs = JsonRepairs(rules, tally)
+        self._inner = InnerObjects(rules, tally)
 
     def read(self, values: Values) -> Found:
         """Read n values."""
         rows = OtlpRows()
         for place, value in enumerate(values.value):
             try:
-                for batch in _batches(value):
+                for batch in self._repairs.parse(value, _batches):
                     self._read_batch(batch, rows)
             except NotOtlp as error:
                 rows.fail_value(place, undecodable(str(error)))
@@ -55,7 +61,7 @@ class OtlpJsonReader:
             except TooManyRecords:
                 rows.fail_value(place, too_many_entries(self._rules.max_entries, "log records"))
             rows.end_value(place)
-        return rows.found(self._rules, values.kafka_ms)
+        return rows.found(self._rules, values.kafka_ms, self._inner)
 
     def _read_batch(self, batch: Mapping[str, object], rows: OtlpRows) -> None:
         """Add the entries of a batch. Raises NotOtlp, NotJson, TooManyRecords."""
@@ -83,7 +89,7 @@ class OtlpJsonReader:
         return entry_of(plain, origin, self._rules, self._templates)
 
 
-def _batches(value: bytes) -> Iterator[Mapping[str, object]]:
+def _batches(value: bytes) -> list[Mapping[str, object]]:
     """Return the batches of a value. Raises NotJson, NotOtlp."""
     try:
         document = parse_json(value)
@@ -92,10 +98,11 @@ def _batches(value: bytes) -> Iterator[Mapping[str, object]]:
         if len(lines) < 2:  # noqa: PLR2004 - of one line it was said already
             raise
         document = [parse_json(line) for line in lines]
-    for batch in document if isinstance(document, list) else [document]:
-        if not isinstance(batch, dict) or not ("resourceLogs" in batch or "resource_logs" in batch):
-            raise NotOtlp("not OTLP logs: no resourceLogs")
-        yield batch
+    documents = document if isinstance(document, list) else [document]
+    batches: list[Mapping[str, object]] = [batch for batch in documents if isinstance(batch, dict)]
+    if len(batches) < len(documents) or not all("resourceLogs" in batch or "resource_logs" in batch for batch in batches):
+        raise NotOtlp("not OTLP logs: no resourceLogs")
+    return batches
 
 
 def _get(holder: Mapping[str, object], camel: str, snake: str) -> object:

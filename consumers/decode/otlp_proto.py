@@ -10,6 +10,7 @@ from typing import Final
 
 from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.found import Found, Values, too_many_entries, undecodable
+from consumers.decode.inner_objects import InnerObjects
 from consumers.decode.json_text import NotJson, parse_json
 from consumers.decode.kept_fields import MOST_BYTES
 from consumers.decode.otlp_entry import LogRecord, OtlpEntry, OtlpOrigin, add_attribute, entry_of, hex_id, level_of, origin_of
@@ -40,6 +41,7 @@ class OtlpProtoReader:
     def __init__(self, rules: DecodeRules, tally: DecodeTally) -> None:
         self._rules = rules
         self._tally = tally
+        self._inner = InnerObjects(rules, tally)
         self._texts = Texts(strict=rules.strict)
         self._templates = SourceTemplates(rules)
         self._shapes = Shapes(rules, self._texts, self._templates.names)
@@ -65,7 +67,7 @@ class OtlpProtoReader:
                 rows.fail_value(place, undecodable("a body is nested too deeply"))
             rows.end_value(place)
             self._tally.replaced_records += self._texts.was_replaced
-        return rows.found(self._rules, values.kafka_ms)
+        return rows.found(self._rules, values.kafka_ms, self._inner)
 
     def _read_value(self, value: bytes, rows: OtlpRows) -> None:
         """Add the entries of a value. Raises NotProtobuf, NotJson, TooManyRecords."""

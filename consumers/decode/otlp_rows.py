@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from consumers.columns import coded_texts, null_column, string_column, used_values
 from consumers.decode.entries import Entries
 from consumers.decode.found import NO_TIME, Found
+from consumers.decode.inner_objects import InnerObjects
 from consumers.decode.json_text import Scalar
 from consumers.decode.json_times import times_of
 from consumers.decode.levels import LEVELS
@@ -44,6 +45,8 @@ class OtlpRows:
         """By row."""
         self.time: dict[int, Scalar] = {}
         """By row: times as they are written, where the settings name a field of one."""
+        self.written: dict[int, bool] = {}
+        """Rows whose text is JSON that a reader has written, so that it is no object to be read."""
         self.failed: list[tuple[int, Rejection]] = []
 
     def add_entry(self, entry: OtlpEntry) -> None:
@@ -54,6 +57,8 @@ class OtlpRows:
             self.template[len(self.text)] = entry.template
         if entry.time is not None:
             self.time[len(self.text)] = entry.time
+        if not entry.is_said:
+            self.written[len(self.text)] = True
         self.text.append(entry.text)
         self.time_ns.append(entry.time_ns)
         self.service.append(entry.service)
@@ -71,13 +76,13 @@ class OtlpRows:
         size = len(self.place)
         for column in (self.text, self.time_ns, self.service, self.level, self.fields):
             del column[size:]
-        for rows in (self.trace, self.template, self.time):
+        for rows in (self.trace, self.template, self.time, self.written):
             while rows and next(reversed(rows)) >= size:
                 rows.popitem()
         self.failed.append((place, rejection))
 
-    def found(self, rules: DecodeRules, kafka_ms: NDArray[np.int64]) -> Found:
-        """Return all as columns; `kafka_ms`: Kafka's times of the values."""
+    def found(self, rules: DecodeRules, kafka_ms: NDArray[np.int64], inner: InnerObjects) -> Found:
+        """Return all as columns, with what `inner` reads in their texts; `kafka_ms`: Kafka's times of the values."""
         size = len(self.text)
         place = np.array(self.place, np.int64)
         entries = Entries(
@@ -91,7 +96,8 @@ class OtlpRows:
             trace=string_column([self.trace.get(row) for row in range(size)]) if self.trace else None,
             template=string_column([self.template.get(row) for row in range(size)]) if self.template else None,
         )
-        return Found(entries, self.failed)
+        may_be_inside = None if not self.written else np.setdiff1d(np.arange(size), list(self.written))
+        return Found(inner.open(entries, kafka_ms[place], may_be_inside), self.failed)
 
     def _times(self, rules: DecodeRules, kafka_ms: NDArray[np.int64]) -> NDArray[np.int64]:
         time_ns = np.array(self.time_ns, np.uint64)

@@ -98,7 +98,7 @@ class RegistryReader:
         self._schemas = schemas
         self._strict = rules.strict
         self._tally = tally
-        self._json = JsonReader(rules)
+        self._json = JsonReader(rules, tally=tally)
         self._most_bytes = _MOST_TIMES * rules.max_record_bytes
         self._most_values = _MOST_VALUES_A_BYTE * rules.max_record_bytes
 

@@ -15,6 +15,7 @@ from consumers.columns import Coded, Column, coded, coded_texts, join_texts, rep
 from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.entries import Entries
 from consumers.decode.found import Found, Values, undecodable
+from consumers.decode.inner_objects import InnerObjects
 from consumers.decode.kept_fields import kept_object
 from consumers.decode.levels import level_of_syslog
 from consumers.decode.rules import DecodeRules
@@ -49,6 +50,7 @@ class SyslogReader:
     def __init__(self, rules: DecodeRules, tally: DecodeTally) -> None:
         self._rules = rules
         self._tally = tally
+        self._inner = InnerObjects(rules, tally)
 
     def read(self, values: Values) -> Found:
         """Read n values; one of whose messages is not syslog is not read at all."""
@@ -71,7 +73,8 @@ class SyslogReader:
             heads = _taken(heads, np.flatnonzero(whole))
         message = valid.place[heads.row]
         place = frames.place[message]
-        return Found(self._entries(heads, place, frames.sub[message], values.kafka_ms[place]), sorted(failed.items()))
+        entries = self._inner.open(self._entries(heads, place, frames.sub[message], values.kafka_ms[place]), values.kafka_ms[place])
+        return Found(entries, sorted(failed.items()))
 
     def _entries(self, heads: SyslogHeads, row: NDArray[np.int64], sub: NDArray[np.int32], kafka_ms: NDArray[np.int64]) -> Entries:
         priority = coded(heads.priority)

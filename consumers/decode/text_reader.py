@@ -1,6 +1,7 @@
 """Plain text: the whole value is one line, without what container runtimes and C programs put around it.
 
-Of a line in the format of container runtimes (`consumers.decode.cri`) the text is what the container wrote. NUL at the end goes.
+Of a line in the format of container runtimes (`consumers.decode.cri`) the text is what the container wrote, and what that says if it is an
+object (`consumers.decode.inner_objects`). NUL at the end goes.
 """
 
 from typing import Final
@@ -13,11 +14,12 @@ from consumers.decode.cri import CriLines, find_cri
 from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.entries import Entries
 from consumers.decode.found import NO_TIME, Found, Values
+from consumers.decode.inner_objects import InnerObjects
 from consumers.decode.json_text import write_flat
 from consumers.decode.rules import DecodeRules
 from consumers.decode.times import parse_times
 from consumers.decode.valid_text import read_text
-from consumers.text.regex import extract_groups
+from consumers.text.regex import extract_groups, find_starting
 
 _WRITTEN: Final = {
     (stream, is_partial): write_flat({"cri.partial": True, "log.iostream": stream} if is_partial else {"log.iostream": stream}).decode()
@@ -37,6 +39,7 @@ class TextReader:
     def __init__(self, rules: DecodeRules, tally: DecodeTally) -> None:
         self._rules = rules
         self._tally = tally
+        self._inner = InnerObjects(rules, tally)
 
     def read(self, values: Values) -> Found:
         """Read n values."""
@@ -44,13 +47,18 @@ class TextReader:
         size = len(place)
         text = without_nul(text)
         time_ms, fields = np.full(size, NO_TIME), null_column(size)
+        inside = find_starting(text, "@")
         cri = find_cri(text)
         if cri is not None:
             time_ms[cri.row] = self._times(cri, values.kafka_ms[place[cri.row]])
             fields = replace_rows(fields, cri.row, _fields(cri))
             text = replace_rows(text, cri.row, cri.text)
+            inside = np.union1d(inside, cri.row[~cri.is_partial])
         label = coded_alike("", size)
-        return Found(Entries(place, np.zeros(size, np.int32), text, time_ms, label, label, fields), failed)
+        entries = Entries(place, np.zeros(size, np.int32), text, time_ms, label, label, fields)
+        if len(inside) and self._rules.format != "text":
+            entries = self._inner.open(entries, values.kafka_ms[place], inside)
+        return Found(entries, failed)
 
     def _times(self, cri: CriLines, kafka_ms: NDArray[np.int64]) -> NDArray[np.int64]:
         return parse_times(cri.time, kafka_ms, self._rules.clock)

@@ -38,6 +38,8 @@ LINES: tuple[bytes, ...] = (
     b"1700000000123456789 debug x",
     b"2023-11-14T22:13:20.1234567+05:45 stdout F \x1b[31mred\x1b[0m text",
     b"2023-11-14T22:13:20Z stderr P half\n2023-11-14T22:13:20Z stderr F and whole",
+    b'2023-11-14T22:13:20Z stdout F {"msg":"a","level":"warn","log.iostream":"x","v":NaN}',
+    b'Nov 14 22:13:20 host app[12]: @cee: {"msg":"{\\"msg\\":\\"b\\"}"}',
     b"\xef\xbb\xbfmarked \xff\xfe",
     "\ufeffgr\u00fc\u00dfe".encode("utf-16-le"),
 )
@@ -47,6 +49,9 @@ _JSON: tuple[bytes, ...] = (
     b'{"message":"a","level":"info"}\n{"message":"b","time":1700000000}\n',
     b'[{"msg":"a","level":30,"time":1700000000000},{"log":"b"}]',
     b'{"a":{"b":{"c":[1,2,{"d":null}]}},"t":"\\ud83d\\u0000","when":1e400}',
+    b'\x1e{"msg":"a\tb \\x22 \xff","v":[NaN,-Infinity,1.#INF]}\n\x1e{"msg":"c"}\0{"msg"\n',
+    b'"{\\"msg\\":\\"{}\\",\\"v\\":nan}"',
+    b'{"log":" @cee: {\\"msg\\":\\"{\\\\\\"msg\\\\\\":\\\\\\"x\\\\\\"}\\",\\"v\\":Infinity}","level":4,"short_message":""}',
 )
 _EVENT = {"specversion": "1.0", "id": "1", "source": "/a", "type": "b.c", "time": "2023-11-14T22:13:20Z", "data": {"message": "x"}}
 AVRO = {
@@ -71,6 +76,7 @@ SEEDS: Mapping[Format, tuple[bytes, ...]] = {
     "syslog": (
         b'<165>1 2003-10-11T22:14:15.003Z host app 12 ID47 [x@1 iut="3" s="A\\"p\\]"][y a="h"] \xef\xbb\xbfAn event',
         b"<13>Nov 14 22:13:20 host app[3]: text",
+        b'<13>Nov 14 22:13:20 host app[3]: @cee: {"msg":"a\tb","level":"warn","v":NaN,"host.name":"x"}',
         b"20 <13>1 - - - - - - ab20 <13>1 - - - - - - cd",
         b"<34>1 - - - - - -\n<0>Jan  1 00:00:00 h x",
     ),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from consumers.columns import byte_column
 from consumers.decode.entries import Entries
 from consumers.decode.found import Values
-from consumers.decode.json_document import Documents, TooManyEntries, documents_in
+from consumers.decode.json_document import Documents
 from consumers.decode.json_names import (
     LEVEL_NAMES,
     LEVEL_REPEATED,
@@ -25,6 +25,7 @@ from consumers.decode.json_names import (
 from consumers.decode.json_reader import JsonReader
 from consumers.decode.json_roles import RoleRules
 from consumers.decode.json_text import NotJson
+from consumers.decode.json_values import TooManyEntries, documents_in, repaired_value
 from consumers.decode.kept_fields import ALIASES
 from consumers.decode.rules import Clock, DecodeRules, FieldNames
 
@@ -180,8 +181,17 @@ def by_general_rules(value: bytes, general: Documents, rules: DecodeRules) -> li
     try:
         value.decode("utf-8")
         walked = [general.walk(document) for document in documents_in(value, max_entries=rules.max_entries)]
-    except (NotJson, TooManyEntries, UnicodeDecodeError):
+    except TooManyEntries:
         return None
+    except (NotJson, UnicodeDecodeError):
+        repaired = repaired_value(value, max_entries=rules.max_entries, strict=rules.strict, keeps_lines=rules.format == "auto")
+        try:
+            documents = [] if repaired is None else documents_in(repaired.value, max_entries=rules.max_entries)
+            walked = [general.walk(document) for document in documents]
+        except (NotJson, TooManyEntries):
+            return None
+        if repaired is None:
+            return None
     if not walked:
         return []
     size = len(walked)

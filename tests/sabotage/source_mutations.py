@@ -241,6 +241,52 @@ SOURCE_MUTATIONS: Changes = {
         'return ""',
         "consumers/decode/test_otlp_json.py::an_id_is_hexadecimal_or_the_base64_that_some_producers_write",
     ),
+    "consumers/decode/json_repair.py: a number that no double holds stays as it is": (
+        'NUMBER if isinf(float(number[0])) else ""',
+        '""',
+        "properties/test_json_repair.py",
+    ),
+    "consumers/decode/json_repair.py: a whole pair of surrogates counts as two halves": (
+        r"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})*+",
+        ")*+",
+        "properties/test_json_repair.py",
+    ),
+    "consumers/decode/json_repair.py: what was repaired is not counted": (
+        "self._tally.repaired.update(what)",
+        "self._tally.repaired.update(())",
+        "properties/test_json_repair.py",
+        "worker/cli/test_peek.py::what_was_repaired_or_read_inside_is_said",
+    ),
+    "consumers/decode/json_values.py: one bad line spoils all others": (
+        "if what and 2 * bad <= len(lines) else None",
+        "if what and not bad else None",
+        "properties/test_json_repair.py::a_bad_line_is_text_and_spoils_no_other",
+    ),
+    "consumers/decode/inner_objects.py: the time of an envelope is lost": (
+        "np.where(inner.time_ms == NO_TIME, outer.time_ms, inner.time_ms)",
+        "inner.time_ms",
+        "properties/test_inner_objects.py",
+    ),
+    "consumers/decode/inner_objects.py: the level of an envelope hides the one inside": (
+        "level = [own or other for",
+        "level = [other or own for",
+        "properties/test_inner_objects.py",
+    ),
+    "consumers/decode/inner_objects.py: what was written as the level of an envelope stays": (
+        "leaves_level and name ==",
+        "not leaves_level and name ==",
+        "consumers/decode/test_golden.py",
+    ),
+    "consumers/decode/json_document.py: texts are opened without a bound": (
+        "_MOST_OPENED: Final = 2",
+        "_MOST_OPENED: Final = 9",
+        "properties/test_inner_objects.py::no_entry_is_deeper_than_three_objects",
+    ),
+    "consumers/decode/text_reader.py: a piece of a line is read as an object": (
+        "cri.row[~cri.is_partial]",
+        "cri.row",
+        "consumers/decode/test_golden.py",
+    ),
     "consumers/registry.py: any answer 404 means that there is no such schema": (
         "if error.code == 404 and code in _NOT_FOUND:",
         "if error.code == 404:",

@@ -14,6 +14,7 @@ from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.entries import Decoded, Entries
 from consumers.decode.found import NO_TIME
 from consumers.decode.from_line import LineHeaders
+from consumers.decode.json_repair import LINE, REPAIRS, UTF_8
 from consumers.decode.kafka_times import bounded_times, is_far
 from consumers.decode.line_zones import DAY_MS
 from consumers.record import Record
@@ -50,17 +51,22 @@ class Peek:
     def look_at(self, record: Record, now_ms: float) -> dict[str, Any]:
         """Return what `--json` prints of a record that a worker would poll at `now_ms`."""
         kafka_ms = bounded_times(np.array([record.time_ms]), now_ms)
-        before, replaced = self._tally.records.copy(), self._tally.replaced_records
+        tally = self._tally
+        before, replaced, repaired, opened = tally.records.copy(), tally.replaced_records, tally.repaired.copy(), tally.opened_texts
         decoded = self._reader.decoder.decode([record.value], kafka_ms, [record.headers] if record.headers else None)
-        forms = [form for form, records in self._tally.records.items() if records > before[form] and form != "none"]
+        forms = [form for form, records in tally.records.items() if records > before[form] and form != "none"]
         rejection = decoded.rejected[0][1] if decoded.rejected else None
         is_empty = bool(len(decoded.empty))
-        notes = ["bytes that are not UTF-8 were replaced"] if self._tally.replaced_records > replaced else []
+        notes = [REPAIRS[UTF_8]] if tally.replaced_records > replaced else []
+        defects = [what for what in REPAIRS if tally.repaired[what] > repaired[what]]
+        notes += [f"repaired: {REPAIRS[what]}" for what in defects if what != UTF_8]
+        if tally.opened_texts > opened:
+            notes.append("its text is an object of JSON and is read as one")
         if is_far(record.time_ms, now_ms):
             notes.append("Kafka's time is before 1970 or more than a day ahead: the time when a worker reads it stands for it")
         entries = [] if rejection or is_empty else self._entries(int(kafka_ms[0]), decoded)
         if not rejection and not is_empty:
-            notes += _doubts(record.value or b"", forms[0] if forms else "", entries)
+            notes += _doubts(record.value or b"", forms[0] if forms else "", [] if LINE in defects else entries)
             if len(find_partial(decoded.entries, [record.value])):
                 notes.append("a piece of a line: a worker joins it with the records behind it")
         return {

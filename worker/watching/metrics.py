@@ -96,6 +96,13 @@ DECODE_TOTAL = Metric(
 INVALID_UTF8_TOTAL = Metric(
     "vectail_invalid_utf8_records_total", "counter", "Records in which bytes that are not valid UTF-8 were replaced."
 )
+REPAIRED_TOTAL = Metric(
+    "vectail_decode_repaired_total",
+    "counter",
+    "Records of JSON that could be read only after a repair, by what was repaired: number (NaN, infinite or too large: null), utf8, "
+    "surrogate, control, escape, separator, or line (one that is not JSON among others).",
+    ("what",),
+)
 DECOMPRESSED_TOTAL = Metric(
     "vectail_decompressed_records_total", "counter", "Records whose value was compressed by its sender, by codec.", ("codec",)
 )

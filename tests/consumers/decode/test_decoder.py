@@ -87,9 +87,9 @@ def test_bad_values_do_no_harm_to_their_neighbours() -> None:
         Decoder(DecodeRules(format="json", max_record_bytes=20)),
     )
     assert [(row, text) for row, _, text, _, _ in entries_of(decode_all(values, replacing))] == [
-        *((0, "a"), (1, "�"), (2, "b"), (3, '{"msg": "�"}'), (5, "c"), (7, '{"msg":1}'), (7, '{"a":1}')),
+        *((0, "a"), (1, "�"), (2, "b"), (3, "�"), (5, "c"), (7, '{"msg":1}'), (7, '{"a":1}')),
     ]
-    assert tallied(replacing) == (4, 2, 2, 2)
+    assert tallied(replacing) == (3, 3, 2, 2)
     decoded = decode_all(values, strict)
     assert [(row, text) for row, _, text, _, _ in entries_of(decoded)] == [(0, "a"), (2, "b"), (5, "c")]
     assert [(row, reason.kind) for row, reason in decoded.rejected] == [
@@ -97,8 +97,8 @@ def test_bad_values_do_no_harm_to_their_neighbours() -> None:
     ]
     assert tallied(strict) == (2, 1, 0, 5)
     decoded = decode_all(values, only_json)
-    assert [(row, text) for row, _, text, _, _ in entries_of(decoded)] == [(2, "b"), (7, '{"msg":1}'), (7, '{"a":1}')]
-    assert [row for row, _ in decoded.rejected] == [0, 1, 3, 4, 5, 6]
+    assert [(row, text) for row, _, text, _, _ in entries_of(decoded)] == [(2, "b"), (3, "�"), (7, '{"msg":1}'), (7, '{"a":1}')]
+    assert [row for row, _ in decoded.rejected] == [0, 1, 4, 5, 6]
 
 
 @pytest.mark.parametrize("name", TEXT_NAMES)
@@ -143,9 +143,8 @@ def test_json_too_deep_to_write_or_to_read_is_text_or_refused(depth: int) -> Non
 
 @pytest.mark.parametrize("number", ["1e309", "-1e309", "1E+400", "0.1e0311", "9" * 310, "2" + "0" * 308, "9" * 250 + ".5e60"])
 @pytest.mark.parametrize("form", ['{"msg": "x", "n": N}', '{"n":\t-N,"msg":"x"}', '{"a":[1, N],"msg":"x"}', '{"a":{"b":[\nN]},"msg":"x"}'])
-def test_json_with_a_number_beyond_a_doubles_range_is_text(number: str, form: str) -> None:
-    text = form.replace("-N", "N").replace("N", number)
-    assert texts(text.encode()) == [text]
+def test_a_number_beyond_a_doubles_range_does_no_harm(number: str, form: str) -> None:
+    assert texts(form.replace("-N", "N").replace("N", number).encode()) == ["x"]
 
 
 @pytest.mark.parametrize("number", ["1e308", "-1.7e+308", "1e-400", "0e999", "0.000e+310", "9" * 300, "0." + "9" * 400, "1" * 60])

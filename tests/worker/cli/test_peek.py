@@ -55,6 +55,17 @@ def test_a_piece_of_a_line_is_said_to_be_one(tmp_path: Path) -> None:
     assert ("joins it with the records behind it" in first["notes"][0], second["notes"]) == (True, [])
 
 
+def test_what_was_repaired_or_read_inside_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "spoiled.log"
+    path.write_bytes(b'{"msg":"a","v":NaN}\n{"msg":"\xff\t"}\n2026-11-22T10:00:00Z stdout F {"msg":"c"}\n{"msg":"d"}\n')
+    assert [one["notes"] for one in look(path)["records"]] == [
+        ["repaired: NaN, an infinity or a number that is too large became null"],
+        ["bytes that are not UTF-8 were replaced", "repaired: control characters in a string were escaped"],
+        ["its text is an object of JSON and is read as one"],
+        [],
+    ]
+
+
 def produce(broker: EmbeddedBroker, topic: str, *lines: bytes, timestamp: int) -> dict[str, Any]:
     """Send lines to partitions 0 and 1 in turn, each a millisecond after the one before; returns the settings that find them."""
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
