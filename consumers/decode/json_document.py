@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from consumers.columns import coded_texts, null_column, string_column
 from consumers.decode.entries import Entries
 from consumers.decode.found import NO_TIME
+from consumers.decode.json_envelopes import fields_around, outer_fields, within_envelope
 from consumers.decode.json_frames import frames_of
 from consumers.decode.json_names import JOURNAL_MESSAGE, RENDERED, SECONDS_AND_NANOS
-from consumers.decode.json_roles import TIME, RoleRules, Roles, service_of, text_of_gelf, trace_of
+from consumers.decode.json_roles import TIME, RoleRules, Roles, parted, service_of, text_of_gelf, trace_of
 from consumers.decode.json_template import rendered
 from consumers.decode.json_text import NotJson, Scalar, canonical_json, parse_json
 from consumers.decode.json_times import times_of
@@ -31,6 +32,8 @@ CRI_LINE: Final = re.compile(r"(\d{4}-\d\d-\d\dT\S{8,40}) (?:stdout|stderr) [FP]
 """What Docker's and Kubernetes' loggers write before a line."""
 _WRAPPER: Final = "log"
 """The only field of an object around Vector's `native_json`."""
+_DEEPEST: Final = 4
+"""Envelopes within each other that are opened."""
 _WHITE_SPACE: Final = " \t\r\n"
 _BLANKS: Final = re.compile(f"[{_WHITE_SPACE}]*")
 _scan = JSONDecoder().raw_decode
@@ -65,29 +68,50 @@ class Documents:
         self._roles = roles
         self._known: dict[tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]] | None], Roles] = {}
 
-    def walk(self, document: Mapping[str, object]) -> Walked:
-        """Return an entry before its roles are known. Raises NotJson: nested too deeply to be written."""
+    def walk(self, document: Mapping[str, object], *, most: int) -> list[Walked]:
+        """Return the entries of an object before their roles are known: one, or those of a batch.
+
+        Raises NotJson: nested too deeply to be written; TooManyEntries: more than `most`.
+        """
+        found: list[Walked] = []
+        self._walk_into(found, document, {}, most)
+        return found
+
+    def _walk_into(
+        self, found: list[Walked], document: Mapping[str, object], outer: Mapping[str, Scalar], most: int, depth: int = 0
+    ) -> None:
+        """Add the entries of an object that is within others."""
         if len(document) == 1 and isinstance(wrapped := document.get(_WRAPPER), dict):
             document = wrapped
         flat = flat_of(document)
-        name = self._text_of(flat)
+        name = self._roles.text_in(flat)
+        if depth < _DEEPEST and self._roles.named_text_in(flat) is None and (within := within_envelope(document, self._roles.texts)):
+            rest = outer_fields({**outer, **fields_around(flat, within.key)}, len(within.documents))
+            for one in within.documents:
+                self._walk_into(found, one, rest, most, depth + 1)
+            return
+        if len(found) >= most:
+            raise TooManyEntries
+        found.append(self._walked(document, flat, name, outer))
+
+    def _walked(self, document: Mapping[str, object], flat: dict[str, Scalar], name: str | None, outer: Mapping[str, Scalar]) -> Walked:
         if name is None:
-            return Walked(document, canonical_json(document) if document else "", flat, {})
+            return Walked(document, canonical_json(document) if document else "", flat, outer)
         text = flat[name]
         if not isinstance(text, str):  # pragma: no cover - a text is a string
             raise TypeError(name)
         if line := CRI_LINE.match(text):
             flat[name] = text = text[line.end() :]
-            if not self._roles.time_names & flat.keys():
+            if not any(map(self._roles.may_be_time, flat)):
                 flat["time"] = line[1]
         inner = _object_in(text)
         if inner is not None:
             within = flat_of(inner)
-            inner_name = self._text_of(within)
+            inner_name = self._roles.text_in(within)
             if inner_name is not None:
                 del flat[name]
-                return Walked(inner, str(within[inner_name]), within, flat)
-        return Walked(document, text, flat, {})
+                return Walked(inner, str(within[inner_name]), within, {**outer, **flat})
+        return Walked(document, text, flat, outer)
 
     def entries(self, walked: Sequence[Walked], row: NDArray[np.int64], sub: NDArray[np.int32], kafka_ms: NDArray[np.int64]) -> Entries:
         """Return m entries; `row`, `sub` and `kafka_ms` are of each."""
@@ -131,21 +155,15 @@ class Documents:
             return None
         return self._roles.templates.text_of(str(flat[roles.template]), str(flat[roles.logger]) if roles.logger else "")
 
-    def _text_of(self, flat: Mapping[str, Scalar]) -> str | None:
-        for name in self._roles.texts:
-            if isinstance(flat.get(name), str):
-                return name
-        return None
-
     def _times(self, walked: Sequence[Walked], kafka_ms: NDArray[np.int64]) -> list[dict[str, int]]:
         """Return the times that the fields of each entry hold, by name; those of the entry itself before those around it."""
-        names = self._roles.time_names
+        may_be_time = self._roles.may_be_time
         times: list[dict[str, int]] = [{} for _ in walked]
         found = [
             (row, name, value)
             for row, entry in enumerate(walked)
             for name, value in chain(entry.flat.items(), entry.outer.items())
-            if name in names
+            if may_be_time(name)
         ]
         if found:
             rows = np.array([row for row, _, _ in found])
@@ -181,6 +199,7 @@ def _read_roles(roles: Roles, entry: Walked, flat: Mapping[str, Scalar]) -> tupl
         text, trace = text_of_gelf(text, str(flat[roles.full]))
     if roles.trace and trace is None:
         trace = trace_of(str(flat[roles.trace]), text)
+    text, trace = parted(text, trace)
     service = service_of(roles.service, str(flat[roles.service])) if roles.service else ""
     level, original = roles.level.read(flat[roles.level.name]) if roles.level else (roles.default_level, None)
     return text, trace, service, level, original

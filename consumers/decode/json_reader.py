@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.columns import as_text
+from consumers.columns import as_text, utf8_of
 from consumers.decode.entries import Entries
 from consumers.decode.found import Found, Reader, Values, too_many_entries, undecodable
 from consumers.decode.joined import join_entries
@@ -34,6 +34,7 @@ _BEGINS_BATCH: Final = re.compile(rb'\s*+(?:\[\s*+)?+\{\s*+"resource_?[Ll]ogs"\s
 """Never goes back, so its time is linear in white space too."""
 
 
+_BACKSLASH: Final = ord("\\")
 _BATCH, _EVENT = "batch", "event"
 _OF_BATCH: Final = ("resourceLogs", "resource_logs")
 _OF_EVENT: Final = ("specversion", "id", "source", "type")
@@ -77,9 +78,10 @@ class JsonReader:
         """Read what has a usual form; returns the other rows too."""
         found: list[Entries] = []
         form = self._columns.form
+        has_escapes = bool((utf8_of(values.column)[0] == _BACKSLASH).any())
         for round_ in range(_ROUNDS + 1):
             value = values.value if len(rows) == values.size else [values.value[row] for row in rows.tolist()]
-            groups, others = self._columns.read(value, values.kafka_ms[rows])
+            groups, others = self._columns.read(value, values.kafka_ms[rows], has_escapes=has_escapes)
             found += [group._replace(row=rows[group.row]) for group in groups]
             size, rows = len(rows), rows[others]
             if not len(rows) or round_ == _ROUNDS or not self._learn(values, rows):
@@ -125,7 +127,7 @@ class JsonReader:
                 if documents and (kind := self._reader_of(documents[0])):
                     foreign[kind].append(row)
                     continue
-                entries = [self._documents.walk(document) for document in documents]
+                entries = self._walk(documents)
             except NotJson as error:
                 failed.append((row, undecodable(str(error))))
             except TooManyEntries:
@@ -138,6 +140,13 @@ class JsonReader:
             return None, failed, foreign
         places = np.array(place)
         return self._documents.entries(walked, places, np.array(sub, np.int32), values.kafka_ms[places]), failed, foreign
+
+    def _walk(self, documents: Sequence[Mapping[str, object]]) -> list[Walked]:
+        """Return the entries of the objects of a value. Raises NotJson, TooManyEntries."""
+        found: list[Walked] = []
+        for document in documents:
+            found += self._documents.walk(document, most=self._max_entries - len(found))
+        return found
 
     def _reader_of(self, document: Mapping[str, object]) -> str | None:
         """Return which other reader reads a value that is such an object or begins with one."""

@@ -85,7 +85,7 @@ def test_objects_that_only_look_like_a_batch_are_objects() -> None:
 def test_without_other_readers_batches_are_objects() -> None:
     assert [text for _, _, text in rows_of(read(OTLP, EVENT))] == [
         OTLP.decode(),
-        '{"data":{"msg":"x"},"id":"1","source":"/a","specversion":"1.0","type":"t"}',
+        "x",
     ]
 
 

@@ -1,0 +1,64 @@
+"""What a field may be by the words of its name: `logTimestamp`, `error_severity` and `APP-NAME` say it without being in a table.
+
+Every word of a name must be known, so `battery_level`, `expires_at` and `isolation_level` say nothing.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Final
+
+TEXT_LIKE, TIME_LIKE, LEVEL_LIKE, SERVICE_LIKE = 1, 2, 4, 8
+_WORD: Final = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_LONGEST: Final = 128
+"""Characters of a name that is looked at."""
+_MOST_REMEMBERED: Final = 8_192
+
+
+def _words(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+_AROUND: Final = _words(
+    "log logs event record entry fields data payload attributes properties labels metadata meta context extra body winlog syslog json"
+)
+"""Words that say where a field is, and nothing of what it is."""
+_CORE: Final = {
+    TEXT_LIKE: _words("message msg logmessage logmsg errormessage eventmessage"),
+    TIME_LIKE: _words("time timestamp datetime date ts logtime logtimestamp logdate eventtime eventtimestamp"),
+    LEVEL_LIKE: _words("level lvl severity loglevel logseverity levelname severitytext errorseverity syslogseverity priority"),
+    SERVICE_LIKE: _words("service app application program servicename appname applicationname programname"),
+}
+_MORE: Final = {
+    TEXT_LIKE: _words("text full formatted rendered raw error err exception rendering info status"),
+    TIME_LIKE: _words("utc iso 8601 3339 ms millis milliseconds us micros ns nanos epoch unix logged emitted at system reported"),
+    LEVEL_LIKE: _words("name text label str string error message"),
+    SERVICE_LIKE: _words("name dd spring resource tags kubernetes k8s"),
+}
+"""Words that may stand beside those of `_CORE`."""
+_LAST: Final = {TEXT_LIKE: _CORE[TEXT_LIKE] | {"text"}, SERVICE_LIKE: _CORE[SERVICE_LIKE] | {"name"}}
+"""What the last word must be where `message.id` and `service.tags` are something else."""
+
+
+@lru_cache(_MOST_REMEMBERED)
+def shape_of(name: str) -> int:
+    """Return what a field may be by its dotted name: bits, 0 if the name says nothing."""
+    if len(name) > _LONGEST or any(mark in name for mark in "/: "):
+        return 0
+    words = [word.lower() for word in _WORD.findall(name.replace(".$date", "").replace(".$numberLong", ""))]
+    found = 0
+    for bit, core in _CORE.items():
+        allowed = core | _MORE[bit] | _AROUND
+        if any(word in core for word in words) and all(word in allowed for word in words) and words[-1] in _LAST.get(bit, allowed):
+            found |= bit
+    return found
+
+
+def first_like(names: Iterable[str], bit: int, is_one: Callable[[str], bool]) -> str | None:
+    """Return which of the names is of a shape and is one by its value: the least nested first, then by name; None if there is none."""
+    found = [name for name in names if shape_of(name) & bit and is_one(name)]
+    return min(found, key=_order) if found else None
+
+
+def _order(name: str) -> tuple[int, str]:
+    return name.count("."), name
