@@ -25,8 +25,8 @@ from consumers.decode.json_group import KeyGroup, entries_of_group
 from consumers.decode.json_names import RENDERED, TRACE_NAMES
 from consumers.decode.json_roles import DEEP, SPLIT, STRING, TIME, TRACE, RoleRules, Roles
 from consumers.decode.json_text import KeyKind, NotJson, Scalar, parse_json
-from consumers.decode.json_times import times_of
-from consumers.decode.json_traces import is_trace, split_trace
+from consumers.decode.json_times import is_near, times_of
+from consumers.decode.json_traces import have_lines, is_trace, split_trace
 from consumers.decode.kept_fields import FITS, fits, own_name
 from consumers.decode.rules import DecodeRules
 from consumers.text.regex import find_matching, find_starting
@@ -156,6 +156,8 @@ class JsonColumns:
 
     def _take_times(self, batch: JsonBatch, name: str, column: Sequence[Scalar | None]) -> Bits:
         times = times_of(column, batch.kafka_ms, self._rules.clock)
+        if self._roles.is_unsure_time(name):
+            times[~is_near(times, batch.kafka_ms)] = NO_TIME
         batch.times[name] = times
         is_time = times != NO_TIME
         return TIME if is_time.all() else is_time * TIME
@@ -177,7 +179,7 @@ class JsonColumns:
         batch.leave((forms == UNREADABLE)[codes])
         if len(set(forms.tolist())) > 1:
             batch.split(forms[codes])
-        for name in {name for one in values for name in one.leaves if self._roles.may_be_time(name)}:
+        for name in filter(self._roles.may_be_time, {name for one in values for name in one.leaves}):
             if name in batch.times:  # written once as a dotted name and once nested
                 batch.leave(np.array([name in one.leaves for one in values])[codes])
                 continue
@@ -251,7 +253,7 @@ def _strings(column: Sequence[Scalar | None]) -> list[str | None]:
 
 def _traces(column: Sequence[Any], *, is_text: bool) -> Bits:
     """Return `TRACE` for the stack traces of a column of strings, and `SPLIT` for texts that one follows; 0 if there is none."""
-    if "\n" not in "".join(filter(None, column)):
+    if not have_lines(column):
         return 0
     flags = [TRACE if value and is_trace(value) else 0 for value in column]
     if is_text:

@@ -22,7 +22,7 @@ from consumers.decode.json_names import JOURNAL_MESSAGE, RENDERED, SECONDS_AND_N
 from consumers.decode.json_roles import TIME, RoleRules, Roles, parted, service_of, text_of_gelf, trace_of
 from consumers.decode.json_template import rendered
 from consumers.decode.json_text import NotJson, Scalar, canonical_json, parse_json
-from consumers.decode.json_times import times_of
+from consumers.decode.json_times import is_near, times_of
 from consumers.decode.kept_fields import LEVEL_ORIGINAL, flat_fields, kept_of_sources
 from consumers.decode.rules import DecodeRules
 
@@ -86,7 +86,7 @@ class Documents:
         flat = flat_of(document)
         name = self._roles.text_in(flat)
         if depth < _DEEPEST and self._roles.named_text_in(flat) is None and (within := within_envelope(document, self._roles.texts)):
-            rest = outer_fields({**outer, **fields_around(flat, within.key)}, len(within.documents))
+            rest = outer_fields({**outer, **fields_around(flat, within.keys)}, len(within.documents))
             for one in within.documents:
                 self._walk_into(found, one, rest, most, depth + 1)
             return
@@ -168,6 +168,8 @@ class Documents:
         if found:
             rows = np.array([row for row, _, _ in found])
             parsed = times_of([value for _, _, value in found], kafka_ms[rows], self._rules.clock)
+            is_unsure = np.array([self._roles.is_unsure_time(name) for _, name, _ in found])
+            parsed[is_unsure & ~is_near(parsed, kafka_ms[rows])] = NO_TIME
             for (row, name, _), time_ms in zip(found, parsed.tolist(), strict=True):
                 if time_ms != NO_TIME:
                     times[row].setdefault(name, time_ms)

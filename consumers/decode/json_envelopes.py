@@ -8,14 +8,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from consumers.decode.json_names import LEVEL_NAMES, TEXT_NAMES, TIME_NAMES
-from consumers.decode.json_shapes import LEVEL_LIKE, TEXT_LIKE, TIME_LIKE, shape_of
+from consumers.decode.json_shapes import BATCH_LIKE, LEVEL_LIKE, TEXT_LIKE, TIME_LIKE, shape_of
 from consumers.decode.json_text import Scalar
 
-BATCHES: Final = (
-    *("records", "Records", "logEvents", "log_events", "logevents", "events", "Events", "logs", "Logs", "entries", "Entries", "items"),
-    *("messages", "Messages", "streams", "values", "lines", "batch", "data", "value", "results", "hits", "logRecords", "log_records"),
-)
-"""Keys under which a list is a batch."""
 WRAPPERS: Final = (
     *("payload", "event", "log", "data", "record", "after", "message", "msg", "body", "properties", "detail", "_source", "entry", "value"),
     *("doc", "document", "content", "logEvent", "log_event", "Event", "log_processed", "parsed", "structured", "json", "attributes"),
@@ -46,7 +41,8 @@ class Within(NamedTuple):
     Thread: any.
     """
 
-    key: str
+    keys: Sequence[str]
+    """Under which keys it was."""
     documents: Sequence[Mapping[str, object]]
 
 
@@ -54,16 +50,16 @@ def within_envelope(document: Mapping[str, object], texts: Collection[str], dept
     """Return what an object that has no text is around; None if it is no envelope. `texts` are the names of texts."""
     if depth > _DEEPEST:
         return None
-    for key in BATCHES:
-        value = document.get(key)
-        if isinstance(value, list) and (documents := _elements(value)):
-            return Within(key, documents)
+    lists = [(key, value) for key, value in sorted(document.items()) if isinstance(value, list) and shape_of(key) & BATCH_LIKE]
+    batches = {key: documents for key, value in lists if (documents := _elements(value))}
+    if batches:
+        return Within(tuple(batches), [one for documents in batches.values() for one in documents])
     if certain := _in_certain_envelope(document):
         return certain
     for key in WRAPPERS:
         value = document.get(key)
         if isinstance(value, dict) and (_has_text(value, texts) or within_envelope(value, texts, depth + 1)):
-            return Within(key, [value])
+            return Within((key,), [value])
     return None
 
 
@@ -73,15 +69,15 @@ def _in_certain_envelope(document: Mapping[str, object]) -> Within | None:
         payload = document[_PAYLOAD]
         documents = _elements(payload) if isinstance(payload, list) else [payload] if isinstance(payload, dict) and payload else None
         documents = [{"message": payload}] if isinstance(payload, str) and payload else documents
-        return Within(_PAYLOAD, documents) if documents else None
+        return Within((_PAYLOAD,), documents) if documents else None
     event = document.get(_EVENT)
     is_of_hec = len(document) > 1 and document.keys() <= _OF_HEC
-    return Within(_EVENT, [event]) if is_of_hec and isinstance(event, dict) and event else None
+    return Within((_EVENT,), [event]) if is_of_hec and isinstance(event, dict) and event else None
 
 
-def fields_around(flat: Mapping[str, Scalar], key: str) -> dict[str, Scalar]:
-    """Return the fields of an object but those under a key."""
-    under = f"{key}."
+def fields_around(flat: Mapping[str, Scalar], keys: Sequence[str]) -> dict[str, Scalar]:
+    """Return the fields of an object but those under the keys."""
+    under = tuple(f"{key}." for key in keys)
     return {name: value for name, value in flat.items() if not name.startswith(under)}
 
 
@@ -120,7 +116,7 @@ def _is_like_entry(document: Mapping[str, object]) -> bool:
     for key, value in document.items():
         if key in _ENTRY_NAMES or shape_of(key) & (TEXT_LIKE | TIME_LIKE | LEVEL_LIKE):
             return True
-        if key in BATCHES and isinstance(value, list) and value:
+        if isinstance(value, list) and value and shape_of(key) & BATCH_LIKE:
             return True
     return any(isinstance(document.get(key), dict) for key in WRAPPERS)
 

@@ -46,12 +46,15 @@ LEVELS_BESIDE: Final = (
     ("System.Level", ("System.EventID",), SYSLOG, _BY_WINDOWS),
     ("Event.System.Level", ("Event.System.EventID",), SYSLOG, _BY_WINDOWS),
     ("severity", ("facility",), SYSLOG, _BY_SYSLOG),
+    ("label", ("err_code", "prio"), LEVEL, _BY_NAME),
+    ("messageType", ("eventMessage",), LEVEL, _BY_NAME),
+    ("context.logLevel", ("sequence",), TENS, _BY_TENS),
     ("level", (SHORT_MESSAGE,), SYSLOG, _BY_SYSLOG),
     ("level", (FULL_MESSAGE,), SYSLOG, _BY_SYSLOG),
     ("level", ("time", "msg"), TENS, _BY_TENS),
 )
 """Names that say the level only beside other fields, with what their values must be and the scale: of MongoDB, Datadog, Kubernetes' events,
-Windows, syslog, GELF, and pino without `pid` and `hostname`."""
+Windows, syslog, MySQL, macOS, Roarr, GELF, and pino without `pid` and `hostname`."""
 LEVEL_VALUES: Final = frozenset({*NUMBER_NAMES, *SYSLOG_NAMES, PYTHON_NUMBER, PROCESS, *(name for name, _, _, _ in LEVELS_BESIDE)})
 """Fields besides the named ones whose values may have bits that say something of a level."""
 _BY_NUMBER: Final = ((NUMBER_NAMES, OTLP, _BY_OTLP), (SYSLOG_NAMES, SYSLOG, _BY_SYSLOG), ((PYTHON_NUMBER,), PYTHON, _BY_PYTHON))

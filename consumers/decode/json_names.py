@@ -9,7 +9,7 @@ from typing import Final
 TEXT_NAMES: Final = (
     "formattedMessage", "body", "body.stringValue", "message", "msg", "log", "@message", "event.original", "MESSAGE", "short_message",
     "full_message", "event", "@m", "@mt", "textPayload", "jsonPayload.message", "jsonPayload.msg", "text", "Message", "RenderedMessage",
-    "MessageTemplate", "fields.message", "resultDescription", "errorMessage",
+    "MessageTemplate", "fields.message", "resultDescription", "errorMessage", "content", "full_log", "rawstring", "raw", "log_line",
 )  # fmt: skip
 """The first that is a string and not empty is the text."""
 LEVEL_NAMES: Final = (
@@ -31,7 +31,7 @@ TIME_NAMES: Final = (
     "__REALTIME_TIMESTAMP", "_SOURCE_REALTIME_TIMESTAMP", "timeMillis", "instant.epochSecond", "timestamp.seconds", "datetime",
     "event.created", "jsonPayload.timestamp", "record.time.timestamp", "Timestamp", "t.$date", "EventTime", "timereported",
     "TimeCreated", "TimeCreated.SystemTime", "System.TimeCreated.SystemTime", "Event.System.TimeCreated.SystemTime",
-    "requestReceivedTimestamp", "StartUTC", "time_iso8601", "time_local",
+    "requestReceivedTimestamp", "StartUTC", "time_iso8601", "time_local", "generated_at", "logged_at", "emitted_at",
 )  # fmt: skip
 """The first that holds a time: ISO 8601 or another common shape, or seconds, ms, µs or ns since 1970."""
 TRACE_NAMES: Final = (

@@ -25,7 +25,7 @@ from consumers.decode.json_names import (
     TIMES_BESIDE,
     TRACE_NAMES,
 )
-from consumers.decode.json_shapes import LEVEL_LIKE, SERVICE_LIKE, TEXT_LIKE, TIME_LIKE, first_like, shape_of
+from consumers.decode.json_shapes import LEVEL_LIKE, MAYBE_TIME, SERVICE_LIKE, TEXT_LIKE, TIME_LIKE, first_like, shape_of
 from consumers.decode.json_text import Scalar
 from consumers.decode.json_traces import is_trace, split_trace
 from consumers.decode.kept_fields import ALIASES, FITS, LEVEL_ORIGINAL, LONGEST_STRING, STATUS_NAMES, KeptField, kept_flags, kept_sources
@@ -85,7 +85,11 @@ class RoleRules:
 
     def may_be_time(self, name: str) -> bool:
         """Whether a field may be the time of its entry, if its value is one."""
-        return name in self._time_names or bool(shape_of(name) & TIME_LIKE)
+        return name in self._time_names or bool(shape_of(name) & (TIME_LIKE | MAYBE_TIME))
+
+    def is_unsure_time(self, name: str) -> bool:
+        """Whether a field is its entry's time only if it is near Kafka's: its name does not say of what it is the time."""
+        return name not in self._time_names and bool(shape_of(name) & MAYBE_TIME)
 
     def is_looked_at(self, name: str) -> bool:
         """Whether the bits of a field depend on more of its value than its type and size."""
@@ -149,7 +153,7 @@ class RoleRules:
             return named
         beside = tuple(name for name, other in TIMES_BESIDE if other in flags)
         like = first_like(flags, TIME_LIKE, lambda name: bool(flags[name] & TIME))
-        return like or _first(beside, flags, TIME) or _first(LATE_TIME_NAMES, flags, TIME)
+        return like or _first(beside, flags, TIME) or _first(LATE_TIME_NAMES, flags, TIME) or _only_time(flags)
 
     def _service(self, flags: Mapping[str, int]) -> str | None:
         for name in self._services:
@@ -164,6 +168,12 @@ class RoleRules:
         named = _first(TRACE_NAMES, flags, TRACE)
         like = (name for name, flag in flags.items() if flag & TRACE and name not in self.texts)
         return named or min(like, key=_order, default=None) or _first(TRACE_NAMES, flags, STRING)
+
+
+def _only_time(flags: Mapping[str, int]) -> str | None:
+    """Return which field is a time, if only one is."""
+    found = [name for name, flag in flags.items() if flag & TIME and shape_of(name) & MAYBE_TIME]
+    return found[0] if len(found) == 1 else None
 
 
 def _service_like(flags: Mapping[str, int]) -> str | None:

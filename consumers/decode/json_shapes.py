@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Final
 
-TEXT_LIKE, TIME_LIKE, LEVEL_LIKE, SERVICE_LIKE = 1, 2, 4, 8
+TEXT_LIKE, TIME_LIKE, LEVEL_LIKE, SERVICE_LIKE, MAYBE_TIME, BATCH_LIKE = 1, 2, 4, 8, 16, 32
+"""Bits. `MAYBE_TIME`: the last word says that it is a time, but not of what; `BATCH_LIKE`: entries, if it is a list."""
 _WORD: Final = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _LONGEST: Final = 128
 """Characters of a name that is looked at."""
@@ -20,22 +21,33 @@ def _words(names: str) -> frozenset[str]:
 
 
 _AROUND: Final = _words(
-    "log logs event record entry fields data payload attributes properties labels metadata meta context extra body winlog syslog json"
+    "log logs event record entry fields data payload attributes properties labels metadata meta context extra body winlog syslog "
+    "json common"
 )
 """Words that say where a field is, and nothing of what it is."""
 _CORE: Final = {
     TEXT_LIKE: _words("message msg logmessage logmsg errormessage eventmessage"),
     TIME_LIKE: _words("time timestamp datetime date ts logtime logtimestamp logdate eventtime eventtimestamp"),
-    LEVEL_LIKE: _words("level lvl severity loglevel logseverity levelname severitytext errorseverity syslogseverity priority"),
+    LEVEL_LIKE: _words("level lvl severity loglevel logseverity levelname severitytext errorseverity syslogseverity priority sev"),
     SERVICE_LIKE: _words("service app application program servicename appname applicationname programname"),
 }
 _MORE: Final = {
-    TEXT_LIKE: _words("text full formatted rendered raw error err exception rendering info status"),
-    TIME_LIKE: _words("utc iso 8601 3339 ms millis milliseconds us micros ns nanos epoch unix logged emitted at system reported"),
+    TEXT_LIKE: _words("text full formatted rendered raw error err exception rendering info status display"),
+    TIME_LIKE: _words("utc iso 8601 3339 ms millis milliseconds us micros ns nanos epoch unix logged emitted at system reported generated"),
     LEVEL_LIKE: _words("name text label str string error message"),
     SERVICE_LIKE: _words("name dd spring resource tags kubernetes k8s"),
 }
 """Words that may stand beside those of `_CORE`."""
+_LAST_OF_TIME: Final = _CORE[TIME_LIKE] | {"at"}
+_OF_OTHER_TIMES: Final = _words(
+    "expires expire expiry expiration due until valid next last deadline scheduled schedule updated update modified birth end ended stop "
+    "before after created creation first previous uptime boot delivery ship renewal trial build release"
+)
+"""Words that say that a time is not when something was logged."""
+_BATCH: Final = _words(
+    "log logs event events record records entry entries item items message messages line lines batch data value values results streams hits"
+)
+"""Words of a key under which a list is a batch."""
 _LAST: Final = {TEXT_LIKE: _CORE[TEXT_LIKE] | {"text"}, SERVICE_LIKE: _CORE[SERVICE_LIKE] | {"name"}}
 """What the last word must be where `message.id` and `service.tags` are something else."""
 
@@ -51,7 +63,9 @@ def shape_of(name: str) -> int:
         allowed = core | _MORE[bit] | _AROUND
         if any(word in core for word in words) and all(word in allowed for word in words) and words[-1] in _LAST.get(bit, allowed):
             found |= bit
-    return found
+    if words and words[-1] in _LAST_OF_TIME and not found & TIME_LIKE and not _OF_OTHER_TIMES.intersection(words):
+        found |= MAYBE_TIME
+    return found | (BATCH_LIKE if words and _BATCH.issuperset(words) else 0)
 
 
 def first_like(names: Iterable[str], bit: int, is_one: Callable[[str], bool]) -> str | None:

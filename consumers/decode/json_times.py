@@ -16,6 +16,14 @@ _SCALES: Final = ((1e9, 1e10, 1e3), (1e11, 1e13, 1.0), (1e14, 1e16, 1e-3), (1e17
 """Numbers from, numbers below, and milliseconds in one of them: seconds, ms, µs, ns. What is between is no time."""
 
 
+_NEAR_MS: Final = 86_400_000
+
+
+def is_near(times_ms: NDArray[np.int64], kafka_ms: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which of n times are within a day of Kafka's: bool[n]."""
+    return (times_ms >= kafka_ms - _NEAR_MS) & (times_ms <= kafka_ms + _NEAR_MS)
+
+
 def times_of(values: Sequence[Scalar | None], kafka_ms: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:
     """Return the times that n values stand for, milliseconds since 1970; `NO_TIME` where they stand for none: int64[n]."""
     kinds = set(map(type, values))

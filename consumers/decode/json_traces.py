@@ -4,6 +4,7 @@ Each line is looked at once, by patterns that never go back over more than a bou
 """
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 _LONGEST_LINE: Final = 2_048
@@ -26,13 +27,18 @@ _FRAME: Final = re.compile(
             rf"(?:[ \t]{{1,40}}(?:from )?)?{_PLACE}:in [`'\"]",  # Ruby
             r"[ \t]{0,40}#\d{1,5} {1,8}(?:\{main\}|[^\s()]{1,400}\(\d{1,7}\): |[^\s()]{1,400} ?\([^()]{1,400}:\d)",  # PHP, Dart
             r"[ \t]{0,40}#\d{1,5} {1,8}0x[0-9a-f]{4,16} in ",  # gdb and sanitizers
+            r"[ \t]{1,40}\([\w.\-]{1,100} [\w.+\-]{1,60}\) [^\s:()]{1,400}:\d{1,7}: ",  # Elixir
+            r"[^\s@]{0,200}@[a-z\-]{1,20}://\S{1,400}:\d{1,7}:\d",  # Firefox, Safari
+            r"\t[^\s:]{1,400}:\d{1,7}: in (?:function|main|upvalue|local|field|method)",  # Lua
+            r"[ \t]{1,40}.{1,400} called at \S{1,400}(?: line |:)\d",  # Perl, Haskell
+            r'(?:Called|Raised|Re-raised) (?:from|at) .{1,400} in file "',  # OCaml
             r"[ \t]{1,40}\d{1,5}: +(?:0x[0-9a-f]{4,16} - )?[\w<][\w:<>{}#$]{0,400}::",  # Rust
         )
     )
 )
 """The beginning of a line that is a frame of a stack trace, or can be nothing else than part of one."""
 _BEGINS: Final = re.compile(
-    r"[ \t+|]{0,40}(?:Exception Group )?Traceback \(most recent call last\):|goroutine \d{1,12} \[|stack backtrace:|Stack trace:|"
+    r"[ \t+|]{0,40}(?:Exception Group )?Traceback \(most recent call last\):|goroutine \d{1,12} \[|(?i:stack (?:back)?trace(?:back)?:)|"
     r"\[stacktrace\]|(?:Caused by: |Exception in thread \"[^\"]{0,200}\" )?(?:[\w$]{1,100}[.\\:/]{1,2}){0,20}"
     r"[\w$]{0,100}(?:Exception|Error|Throwable|Fault|Failure|Panic|Died)(?:\(\w{0,40}\))?(?: \[[^\]]{1,100}\])?(?:: |:?$)|"
     r"(?:[a-z_][\w$]{0,100}\.){1,20}[A-Z][\w$]{0,100}: "
@@ -43,7 +49,17 @@ _GO_CALL: Final = re.compile(r"[\w./*()\-]{1,400}(?:\([^()]{0,400}\))?$")
 
 def is_trace(text: str) -> bool:
     """Whether a text has a frame of a stack trace in it, and is more than a line."""
-    return "\n" in text and _first_frame(_lines_of(text)) >= 0
+    return "\n" in text[:-1] and _first_frame(_lines_of(text)) >= 0
+
+
+def have_lines(texts: Iterable[str | None]) -> bool:
+    """Whether any of the texts may be more than a line."""
+    known = list(filter(None, texts))
+    joined = "".join(known)
+    if "\n" not in joined or "\0" in joined:
+        return "\n" in joined
+    parted = "\0".join(known)
+    return parted.count("\n") > parted.count("\n\0") + parted.endswith("\n")
 
 
 def is_frame(line: str) -> bool:
@@ -53,7 +69,7 @@ def is_frame(line: str) -> bool:
 
 def split_trace(text: str) -> tuple[str, str] | None:
     """Return a message and the stack trace that follows it in one text; None if there is none, or nothing before it."""
-    if "\n" not in text:
+    if "\n" not in text[:-1]:
         return None
     lines = _lines_of(text)
     first = _first_frame(lines)

@@ -12,7 +12,7 @@ from consumers.columns import byte_column
 from consumers.decode.entries import Entries
 from consumers.decode.found import Values
 from consumers.decode.json_document import Documents, TooManyEntries, Walked, documents_in
-from consumers.decode.json_envelopes import BATCHES, WRAPPERS
+from consumers.decode.json_envelopes import WRAPPERS
 from consumers.decode.json_names import (
     LATE_TIME_NAMES,
     LEVEL_NAMES,
@@ -33,13 +33,27 @@ from consumers.decode.rules import Clock, DecodeRules, FieldNames
 Entry = tuple[int, str, int, str, str, str | None, str | None, str | None]
 KAFKA_MS = 1_750_000_000_000
 
-SHAPED = ("log_time", "error_severity", "levelName", "app_name", "errorText", "t.$date", "c", "s", "status", "ddtags", "start_time", "type")
+SHAPED = (
+    "log_time",
+    "error_severity",
+    "levelName",
+    "app_name",
+    "errorText",
+    "t.$date",
+    "c",
+    "s",
+    "status",
+    "ddtags",
+    "start_time",
+    "type",
+    "records",
+)
 STEPS = ("original", "level", "labels", "app", "name", "stringValue", "kubernetes", "host", "log", "service", "event", "instant", "error")
 ODD_NAMES = ("pid", "x", "_x", "_service", "_SYSTEMD_UNIT", "", ".", "a.b", 'q"\\', "é", "\x00", "x" * 257)
 OF_TEMPLATES = (*TEMPLATE_NAMES, *TEMPLATE_LOGGER_NAMES)
 NAMES = (
     *(*TEXT_NAMES, *SERVICE_NAMES, *LEVEL_NAMES, *LEVEL_REPEATED, *TIME_NAMES, *TRACE_NAMES, *OF_TEMPLATES, *sorted(ALIASES)),
-    *(*STEPS, *ODD_NAMES, *SHAPED, *WRAPPERS, *BATCHES, *LATE_TIME_NAMES),
+    *(*STEPS, *ODD_NAMES, *SHAPED, *WRAPPERS, *LATE_TIME_NAMES),
 )
 LEVELS = ("info", "WARN", "[error]", "fatal:", "3", "30", "nonsense", " ", "I")
 TIMES = ("2026-01-02T03:04:05.678Z", "2026-01-02 03:04:05,678", "1700000000", "Dec 10 06:55:46", "1700000000123456", "now")
