@@ -18,11 +18,11 @@ from consumers.decode.entries import Entries
 from consumers.decode.found import NO_TIME
 from consumers.decode.json_envelopes import fields_around, outer_fields, within_envelope
 from consumers.decode.json_frames import frames_of
-from consumers.decode.json_names import JOURNAL_MESSAGE, RENDERED, SECONDS_AND_NANOS
+from consumers.decode.json_names import DATES_AND_ZONES, JOURNAL_MESSAGE, RENDERED, SECONDS_AND_NANOS
 from consumers.decode.json_roles import TIME, RoleRules, Roles, parted, service_of, text_of_gelf, trace_of
 from consumers.decode.json_template import rendered
 from consumers.decode.json_text import NotJson, Scalar, canonical_json, parse_json
-from consumers.decode.json_times import is_near, times_of
+from consumers.decode.json_times import is_near, times_of, with_zone
 from consumers.decode.kept_fields import LEVEL_ORIGINAL, flat_fields, kept_of_sources
 from consumers.decode.rules import DecodeRules
 
@@ -240,6 +240,12 @@ def flat_of(document: Mapping[str, object]) -> dict[str, Scalar]:
         if type(whole) is int and type(part) is int and 0 <= part < 10**9:
             flat[seconds] = whole + part // 10**6 / 10**3
             del flat[nanos]
+    for date, zone in DATES_AND_ZONES:
+        local, named = flat.get(date), flat.get(zone)
+        if isinstance(local, str) and isinstance(named, str):
+            del flat[date]
+            if time := with_zone(local, named):
+                flat[date] = time
     return flat | frames_of(document)
 
 

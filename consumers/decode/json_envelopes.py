@@ -8,12 +8,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from consumers.decode.json_names import LEVEL_NAMES, TEXT_NAMES, TIME_NAMES
-from consumers.decode.json_shapes import BATCH_LIKE, LEVEL_LIKE, TEXT_LIKE, TIME_LIKE, shape_of
+from consumers.decode.json_shapes import BATCH_LIKE, LEVEL_LIKE, LINES_LIKE, TEXT_LIKE, TIME_LIKE, shape_of
 from consumers.decode.json_text import Scalar
+from consumers.decode.kept_fields import own_name
 
 WRAPPERS: Final = (
     *("payload", "event", "log", "data", "record", "after", "message", "msg", "body", "properties", "detail", "_source", "entry", "value"),
     *("doc", "document", "content", "logEvent", "log_event", "Event", "log_processed", "parsed", "structured", "json", "attributes"),
+    *("batch", "logs", "result", "fields"),
 )
 """Keys whose object is the entry if it has a text."""
 _PAYLOAD: Final = "payload"
@@ -51,7 +53,7 @@ def within_envelope(document: Mapping[str, object], texts: Collection[str], dept
     if depth > _DEEPEST:
         return None
     lists = [(key, value) for key, value in sorted(document.items()) if isinstance(value, list) and shape_of(key) & BATCH_LIKE]
-    batches = {key: documents for key, value in lists if (documents := _elements(value))}
+    batches = {key: documents for key, value in lists if (documents := _elements(value) or _lines(key, value))}
     if batches:
         return Within(tuple(batches), [one for documents in batches.values() for one in documents])
     if certain := _in_certain_envelope(document):
@@ -77,8 +79,9 @@ def _in_certain_envelope(document: Mapping[str, object]) -> Within | None:
 
 def fields_around(flat: Mapping[str, Scalar], keys: Sequence[str]) -> dict[str, Scalar]:
     """Return the fields of an object but those under the keys."""
-    under = tuple(f"{key}." for key in keys)
-    return {name: value for name, value in flat.items() if not name.startswith(under)}
+    opened = {own_name(key) for key in keys}
+    under = tuple(f"{key}." for key in opened)
+    return {name: value for name, value in flat.items() if name not in opened and not name.startswith(under)}
 
 
 def outer_fields(flat: Mapping[str, Scalar], entries: int) -> dict[str, Scalar]:
@@ -103,6 +106,12 @@ def _elements(parts: Sequence[object]) -> list[Mapping[str, object]] | None:
     if all(isinstance(part, list) and len(part) >= _PAIR and all(isinstance(one, str) for one in part[:_PAIR]) for part in parts):
         return [{"time": part[0], "message": part[1]} for part in parts if isinstance(part, list)]
     return None
+
+
+def _lines(key: str, parts: Sequence[object]) -> list[Mapping[str, object]] | None:
+    """Return the lines that a list of texts is; None if it is another list."""
+    lines = [part for part in parts if isinstance(part, str) and " " in part]
+    return [{"message": line} for line in lines] if lines and len(lines) == len(parts) and shape_of(key) & LINES_LIKE else None
 
 
 def _with_labels(stream: Mapping[str, object]) -> Mapping[str, object]:

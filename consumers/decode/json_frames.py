@@ -20,13 +20,14 @@ _DEEPEST: Final = 6
 """Objects and lists within each other that are looked at."""
 _CLASS: Final = (
     *("className", "exceptionType", "exc_type", "class", "class_name", "name", "type", "kind", "errorType", "ClassName", "Type", "Class"),
-    *("exceptionClass", "_class", "Name"),
+    *("exceptionClass", "_class", "Name", "Exception"),
 )
 _MESSAGE: Final = ("message", "exc_value", "value", "errorMessage", "Message", "ExceptionMessage", "msg", "detail")
 _CAUSE: Final = (
     *("cause", "causedBy", "caused_by", "suppressed", "previous", "inner", "innerException", "inner_exception", "InnerException"),
     *("InnerExceptions", "exceptions", "errors", "aggregateErrors", "Cause", "exception"),
 )
+_SUPPRESSED: Final = {"suppressed": "Suppressed"}
 _STACK: Final = (
     *("stack", "stack_trace", "stackTrace", "stacktrace", "StackTrace", "StackTraceString", "Stack", "trace", "traceback", "backtrace"),
     *("extendedStackTrace", "stepArray", "frames", "stack_frames", "Frames", "elements"),
@@ -94,8 +95,8 @@ def _trace_of(exception: Mapping[str, object], depth: int) -> str:
 
 def _causes_of(exception: Mapping[str, object], depth: int) -> str:
     """Return what follows the frames of an exception: its causes, each with its frames."""
-    parts = [part for key in _CAUSE for part in _exceptions_in(exception.get(key), depth + 1)]
-    return "".join(f"\nCaused by: {part}" for part in parts[:_MOST])
+    parts = [(_SUPPRESSED.get(key, "Caused by"), part) for key in _CAUSE for part in _exceptions_in(exception.get(key), depth + 1)]
+    return "".join(f"\n{label}: {part}" for label, part in parts[:_MOST])
 
 
 def _exceptions_in(value: object, depth: int) -> list[str]:
@@ -117,7 +118,9 @@ def _headed(exception: Mapping[str, object], lines: str) -> str:
     """Return frames behind the class and the message of an exception, unless the lines begin with them."""
     name, message = _first_text(exception, _CLASS), _first_text(exception, _MESSAGE)
     head = ": ".join(part for part in (name, message) if part)
-    if not head or (lines and not lines[0].isspace() and message in lines.partition("\n")[0]) or "Traceback (most" in lines[:40]:
+    first = lines.partition("\n")[0]
+    is_headed = message in first and not first[:1].isspace() and not is_frame(first)
+    if not head or (lines and is_headed) or "Traceback (most" in lines[:40]:
         return lines
     return f"{head}\n{lines}" if lines else head
 
@@ -179,9 +182,16 @@ def _text_of(parts: Sequence[object]) -> str:
     return "" if "" in texts else "\n".join(texts)
 
 
-def _text_of_exception(part: Mapping[str, object]) -> str:
+def _text_of_exception(part: Mapping[str, object], depth: int = 0) -> str:
     frames = part.get("frames")
-    return _python_text(part, frames[:_MOST]) if isinstance(frames, list) else _java_frame(part)
+    if not isinstance(frames, list):
+        return _java_frame(part)
+    text, group = _python_text(part, frames[:_MOST]), part.get("exceptions")
+    if not text or not isinstance(group, list) or depth > _DEEPEST:
+        return text
+    several = [one for inner in group[:_MOST] for one in (inner[:_MOST] if isinstance(inner, list) else [inner])]
+    within = [_text_of_exception(one, depth + 1) for one in several if isinstance(one, dict) and isinstance(one.get("frames"), list)]
+    return "\n".join([text, *filter(None, within)])
 
 
 def _head_of(thrown: Mapping[str, object]) -> str:

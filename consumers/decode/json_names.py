@@ -52,6 +52,8 @@ TEMPLATE_LOGGER_NAMES: Final = ("Category", "CategoryName", "categoryName")
 
 SECONDS_AND_NANOS: Final = (("instant.epochSecond", "instant.nanoOfSecond"), ("timestamp.seconds", "timestamp.nanos"))
 """Times in two fields: whole seconds since 1970, and the nanoseconds after them."""
+DATES_AND_ZONES: Final = (("datetime.date", "datetime.timezone"),)
+"""Times in two fields as PHP writes them: date and time of day, and the zone that they are of."""
 LATE_TIME_NAMES: Final = ("lastTimestamp", "timegenerated", "EventReceivedTime", "receiveTimestamp", "ingestionTime")
 """Times of what came after the entry was logged: they count where nothing else does."""
 TIMES_BESIDE: Final = (("start_time", "response_code"), ("CreationTime", "Workload"), ("published", "eventType"))

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Final
 
-TEXT_LIKE, TIME_LIKE, LEVEL_LIKE, SERVICE_LIKE, MAYBE_TIME, BATCH_LIKE = 1, 2, 4, 8, 16, 32
-"""Bits. `MAYBE_TIME`: the last word says that it is a time, but not of what; `BATCH_LIKE`: entries, if it is a list."""
+TEXT_LIKE, TIME_LIKE, LEVEL_LIKE, SERVICE_LIKE, MAYBE_TIME, BATCH_LIKE, LINES_LIKE = 1, 2, 4, 8, 16, 32, 64
+"""Bits. `MAYBE_TIME`: the last word says that it is a time, but not of what; `BATCH_LIKE`: entries, if it is a list; `LINES_LIKE`: lines,
+if it is a list of texts."""
 _WORD: Final = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _LONGEST: Final = 128
 """Characters of a name that is looked at."""
@@ -48,6 +49,7 @@ _BATCH: Final = _words(
     "log logs event events record records entry entries item items message messages line lines batch data value values results streams hits"
 )
 """Words of a key under which a list is a batch."""
+_LINES: Final = _words("log logs line lines message messages")
 _LAST: Final = {TEXT_LIKE: _CORE[TEXT_LIKE] | {"text"}, SERVICE_LIKE: _CORE[SERVICE_LIKE] | {"name"}}
 """What the last word must be where `message.id` and `service.tags` are something else."""
 
@@ -65,7 +67,9 @@ def shape_of(name: str) -> int:
             found |= bit
     if words and words[-1] in _LAST_OF_TIME and not found & TIME_LIKE and not _OF_OTHER_TIMES.intersection(words):
         found |= MAYBE_TIME
-    return found | (BATCH_LIKE if words and _BATCH.issuperset(words) else 0)
+    if words and _BATCH.issuperset(words):
+        found |= BATCH_LIKE | (LINES_LIKE if not _LINES.isdisjoint(words) else 0)
+    return found
 
 
 def first_like(names: Iterable[str], bit: int, is_one: Callable[[str], bool]) -> str | None:
