@@ -48,7 +48,7 @@ _JSON: tuple[bytes, ...] = (
     b'[{"msg":"a","level":30,"time":1700000000000},{"log":"b"}]',
     b'{"app":"a","records":[{"message":"a","time":1700000000},{"events":[{"msg":"b"}]}],"streams":[{"stream":{"x":"y"},"values":[["1","c"]]}]}',
     b'{"schema":{"type":"struct"},"payload":{"after":{"message":"a"},"ts_ms":1700000000123}}',
-    b'{"msg":"a","e":{"class":"E","message":"m","frames":[{"class":"A","method":"b","line":1}],"cause":{"stack":"Error: x\\n    at f (a.js:1:1)"}}}',
+    b'{"msg":"a","e":{"type":"E","frames":[{"class":"A","method":"b","line":1}],"cause":{"stack":"Error: x\\n    at f (a.js:1:1)"}}}',
     b'{"msg":"failed\\na.B: closed\\n\\tat a.B.c(B.java:1)","tb":["Traceback (most recent call last):\\n","  File \\"a.py\\", line 1"]}',
     b'{"datetime":{"date":"2023-11-14 22:13:20.5","timezone":"Europe/Berlin"},"level_name":"ERROR","message":"a"}',
     b'{"a":{"b":{"c":[1,2,{"d":null}]}},"t":"\\ud83d\\u0000","when":1e400}',
