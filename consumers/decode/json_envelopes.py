@@ -5,10 +5,11 @@ fields around are kept on each entry, within a bound.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
 from consumers.decode.json_names import LEVEL_NAMES, TEXT_NAMES, TIME_NAMES
-from consumers.decode.json_shapes import BATCH_LIKE, LEVEL_LIKE, LINES_LIKE, TEXT_LIKE, TIME_LIKE, shape_of
+from consumers.decode.json_shapes import BATCH_LIKE, LEVEL_LIKE, LINES_LIKE, MOST_NAMES, TEXT_LIKE, TIME_LIKE, shape_of
 from consumers.decode.json_text import Scalar
 from consumers.decode.kept_fields import own_name
 
@@ -52,7 +53,7 @@ def within_envelope(document: Mapping[str, object], texts: Collection[str], dept
     """Return what an object that has no text is around; None if it is no envelope. `texts` are the names of texts."""
     if depth > _DEEPEST:
         return None
-    lists = [(key, value) for key, value in sorted(document.items()) if isinstance(value, list) and shape_of(key) & BATCH_LIKE]
+    lists = sorted((key, value) for key, value in document.items() if isinstance(value, list) and shape_of(key) & BATCH_LIKE)
     batches = {key: documents for key, value in lists if (documents := _elements(value) or _lines(key, value))}
     if batches:
         return Within(tuple(batches), [one for documents in batches.values() for one in documents])
@@ -122,7 +123,7 @@ def _with_labels(stream: Mapping[str, object]) -> Mapping[str, object]:
 
 def _is_like_entry(document: Mapping[str, object]) -> bool:
     """Whether an object has what an entry has: a text, a time or a level, or what may be around one."""
-    for key, value in document.items():
+    for key, value in islice(document.items(), MOST_NAMES):
         if key in _ENTRY_NAMES or shape_of(key) & (TEXT_LIKE | TIME_LIKE | LEVEL_LIKE):
             return True
         if isinstance(value, list) and value and shape_of(key) & BATCH_LIKE:
@@ -140,6 +141,5 @@ def _values_of(document: Mapping[str, object], names: Collection[str]) -> Iterat
         first, _, rest = name.partition(".")
         if rest and isinstance(owner := document.get(first), dict):
             yield owner.get(rest)
-    for key, value in document.items():
-        if shape_of(key) & TEXT_LIKE:
-            yield value
+    if len(document) <= MOST_NAMES:
+        yield from (value for key, value in document.items() if isinstance(value, str) and shape_of(key) & TEXT_LIKE)

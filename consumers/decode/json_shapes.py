@@ -4,7 +4,7 @@ Every word of a name must be known, so `battery_level`, `expires_at` and `isolat
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -15,6 +15,8 @@ _WORD: Final = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _LONGEST: Final = 128
 """Characters of a name that is looked at."""
 _MOST_REMEMBERED: Final = 8_192
+MOST_NAMES: Final = 1_000
+"""Names of an object whose words are looked at."""
 
 
 def _words(names: str) -> frozenset[str]:
@@ -54,27 +56,49 @@ _LAST: Final = {TEXT_LIKE: _CORE[TEXT_LIKE] | {"text"}, SERVICE_LIKE: _CORE[SERV
 """What the last word must be where `message.id` and `service.tags` are something else."""
 
 
+def _bits_by_word(words: Mapping[int, frozenset[str]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for bit, several in words.items():
+        for word in several:
+            found[word] = found.get(word, 0) | bit
+    return found
+
+
+_CORE_BITS: Final = _bits_by_word(_CORE)
+_ALLOWED_BITS: Final = _bits_by_word({bit: core | _MORE[bit] | _AROUND for bit, core in _CORE.items()} | {BATCH_LIKE: _BATCH})
+_LAST_BITS: Final = _bits_by_word({bit: _LAST.get(bit, core | _MORE[bit] | _AROUND) for bit, core in _CORE.items()})
+
+
 @lru_cache(_MOST_REMEMBERED)
 def shape_of(name: str) -> int:
     """Return what a field may be by its dotted name: bits, 0 if the name says nothing."""
-    if len(name) > _LONGEST or any(mark in name for mark in "/: "):
+    if len(name) > _LONGEST or "/" in name or ":" in name or " " in name:
         return 0
-    words = [word.lower() for word in _WORD.findall(name.replace(".$date", "").replace(".$numberLong", ""))]
-    found = 0
-    for bit, core in _CORE.items():
-        allowed = core | _MORE[bit] | _AROUND
-        if any(word in core for word in words) and all(word in allowed for word in words) and words[-1] in _LAST.get(bit, allowed):
-            found |= bit
-    if words and words[-1] in _LAST_OF_TIME and not found & TIME_LIKE and not _OF_OTHER_TIMES.intersection(words):
+    if "$" in name:
+        name = name.replace(".$date", "").replace(".$numberLong", "")
+    words = [word.lower() for word in _WORD.findall(name)]
+    if not words:
+        return 0
+    allowed, core = -1, 0
+    for word in words:
+        allowed &= _ALLOWED_BITS.get(word, 0)
+        core |= _CORE_BITS.get(word, 0)
+        if not allowed:
+            break
+    found = allowed & core & _LAST_BITS.get(words[-1], 0)
+    if words[-1] in _LAST_OF_TIME and not found & TIME_LIKE and _OF_OTHER_TIMES.isdisjoint(words):
         found |= MAYBE_TIME
-    if words and _BATCH.issuperset(words):
+    if allowed & BATCH_LIKE:
         found |= BATCH_LIKE | (LINES_LIKE if not _LINES.isdisjoint(words) else 0)
     return found
 
 
-def first_like(names: Iterable[str], bit: int, is_one: Callable[[str], bool]) -> str | None:
-    """Return which of the names is of a shape and is one by its value: the least nested first, then by name; None if there is none."""
-    found = [name for name in names if shape_of(name) & bit and is_one(name)]
+def first_like(names: Collection[str], bit: int, is_one: Callable[[str], bool]) -> str | None:
+    """Return which of the names is of a shape and is one by its value: the least nested first, then by name; None if there is none.
+
+    None of more than 1,000 names is: such an object is no entry of a logger.
+    """
+    found = [name for name in names if is_one(name) and shape_of(name) & bit] if len(names) <= MOST_NAMES else []
     return min(found, key=_order) if found else None
 
 
