@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from consumers.decode.json_names import LEVEL_NAMES, TEXT_NAMES, TIME_NAMES
 from consumers.decode.json_shapes import BATCH_LIKE, LEVEL_LIKE, LINES_LIKE, MOST_NAMES, TEXT_LIKE, TIME_LIKE, shape_of
-from consumers.decode.json_text import Scalar
+from consumers.decode.json_text import NotJson, Scalar, parse_json
 from consumers.decode.kept_fields import own_name
 
 WRAPPERS: Final = (
@@ -63,7 +63,20 @@ def within_envelope(document: Mapping[str, object], texts: Collection[str], dept
         value = document.get(key)
         if isinstance(value, dict) and (_has_text(value, texts) or within_envelope(value, texts, depth + 1)):
             return Within((key,), [value])
+        if isinstance(value, str) and (inner := _object_of(value)) and _has_text(inner, texts):
+            return Within((key,), [inner])
     return None
+
+
+def _object_of(text: str) -> dict[str, object] | None:
+    """Return the object that a text is; None if it is none."""
+    if not text.startswith("{"):
+        return None
+    try:
+        inner = parse_json(text)
+    except NotJson:
+        return None
+    return inner if isinstance(inner, dict) else None
 
 
 def _in_certain_envelope(document: Mapping[str, object]) -> Within | None:

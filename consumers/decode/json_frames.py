@@ -152,11 +152,18 @@ def _exception_around(part: Mapping[str, object], depth: int) -> str:
 
 def _lines_of(lines: Sequence[str]) -> str:
     """Return lines that are frames as a text: as they are where they look like frames, else behind `at`."""
+    written = [line.rstrip("\r\n") for line in lines]
     if any(is_frame(line) or is_trace(line) for line in lines):
-        return "\n".join(line.rstrip("\r\n") for line in lines)
-    if not any(is_frame(f"\tat {line.strip()}") for line in lines):
-        return ""
-    return "\n".join(f"\tat {stripped}" if is_frame(f"\tat {(stripped := line.strip())}") else line.rstrip("\r\n") for line in lines)
+        return "\n".join(written)
+    framed = [_framed(line) for line in written]
+    return "\n".join(frame or line for frame, line in zip(framed, written, strict=True)) if any(framed) else ""
+
+
+def _framed(line: str) -> str:
+    """Return a line that names a function, a place or both as a frame; "" if it does not."""
+    called, _, place = line.strip().partition(" ")
+    several = (f"\tat {called}", f"\tat {called} ({place})") if place and " " not in place else (f"\tat {line.strip()}",)
+    return next((frame for frame in several[::-1] if is_frame(frame)), "")
 
 
 def _frame(part: Mapping[str, object]) -> str:

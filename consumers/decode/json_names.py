@@ -9,7 +9,7 @@ from typing import Final
 TEXT_NAMES: Final = (
     "formattedMessage", "body", "body.stringValue", "message", "msg", "log", "@message", "event.original", "MESSAGE", "short_message",
     "full_message", "event", "@m", "@mt", "textPayload", "jsonPayload.message", "jsonPayload.msg", "text", "Message", "RenderedMessage",
-    "MessageTemplate", "fields.message", "resultDescription", "errorMessage", "content", "full_log", "rawstring", "raw", "log_line",
+    "MessageTemplate", "fields.message", "Body", "resultDescription", "errorMessage", "content", "full_log", "rawstring", "raw", "log_line",
 )  # fmt: skip
 """The first that is a string and not empty is the text."""
 LEVEL_NAMES: Final = (

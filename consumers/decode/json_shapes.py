@@ -35,10 +35,12 @@ _CORE: Final = {
     SERVICE_LIKE: _words("service app application program servicename appname applicationname programname"),
 }
 _MORE: Final = {
-    TEXT_LIKE: _words("text full formatted rendered raw error err exception rendering info status display"),
-    TIME_LIKE: _words("utc iso 8601 3339 ms millis milliseconds us micros ns nanos epoch unix logged emitted at system reported generated"),
-    LEVEL_LIKE: _words("name text label str string error message"),
-    SERVICE_LIKE: _words("name dd spring resource tags kubernetes k8s"),
+    TEXT_LIKE: _words("text full formatted rendered raw error err exception rendering info status display string"),
+    TIME_LIKE: _words(
+        "utc iso 8601 3339 ms millis milliseconds us micros ns nanos epoch unix logged emitted at system reported generated long"
+    ),
+    LEVEL_LIKE: _words("name text label str string error message display"),
+    SERVICE_LIKE: _words("name dd spring resource tags kubernetes k8s string"),
 }
 """Words that may stand beside those of `_CORE`."""
 _LAST_OF_TIME: Final = _CORE[TIME_LIKE] | {"at"}
@@ -52,7 +54,7 @@ _BATCH: Final = _words(
 )
 """Words of a key under which a list is a batch."""
 _LINES: Final = _words("log logs line lines message messages")
-_LAST: Final = {TEXT_LIKE: _CORE[TEXT_LIKE] | {"text"}, SERVICE_LIKE: _CORE[SERVICE_LIKE] | {"name"}}
+_LAST: Final = {TEXT_LIKE: _CORE[TEXT_LIKE] | {"text", "string"}, SERVICE_LIKE: _CORE[SERVICE_LIKE] | {"name", "string"}}
 """What the last word must be where `message.id` and `service.tags` are something else."""
 
 

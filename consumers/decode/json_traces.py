@@ -12,7 +12,12 @@ _LONGEST_LINE: Final = 2_048
 _MOST_LINES: Final = 2_000
 _MOST_HEAD: Final = 20
 """Lines of an exception's message, before its first frame."""
-_PLACE: Final = r"(?:[A-Z]:)?[^\s:()]{1,400}\.[A-Za-z]{1,8}:\d{1,7}"
+_SOURCE: Final = (
+    "py|pyx|js|mjs|cjs|jsx|ts|tsx|mts|vue|svelte|go|rs|rb|erb|php|java|kt|kts|scala|groovy|clj|cs|fs|vb|c|cpp|cxx|h|hpp|m|mm|swift|ex|exs|"
+    "erl|lua|dart|hs|jl|nim|zig|cr|html"
+)
+"""Ends of the names of source files: `kafka.local:9092` is no place in one."""
+_PLACE: Final = rf"(?:[A-Z]:)?[^\s:()]{{1,400}}\.(?:{_SOURCE}):\d{{1,7}}"
 _FRAME: Final = re.compile(
     "|".join(
         (
