@@ -58,8 +58,10 @@ class JsonBatch:
     Thread: one.
     """
 
-    def __init__(self, size: int, kafka_ms: NDArray[np.int64]) -> None:
+    def __init__(self, size: int, kafka_ms: NDArray[np.int64], *, has_escapes: bool) -> None:
         self.size = size
+        self.has_escapes = has_escapes
+        """Whether a string may have a line end in it: JSON writes it as an escape."""
         self.kafka_ms = kafka_ms
         self.columns: dict[str, Sequence[Scalar | None]] = {}
         self.flags: dict[str, Bits] = {}

@@ -24,10 +24,11 @@ from consumers.decode.json_document import CRI_LINE, OBJECT_BEGINS, flat_of
 from consumers.decode.json_form import ObjectForm
 from consumers.decode.json_group import KeyGroup, entries_of_group
 from consumers.decode.json_names import RENDERED, TRACE_NAMES
-from consumers.decode.json_roles import DEEP, STRING, TIME, RoleRules, Roles
+from consumers.decode.json_roles import DEEP, SPLIT, STRING, TIME, TRACE, RoleRules, Roles
 from consumers.decode.json_text import KeyKind, NotJson, Scalar, parse_json
-from consumers.decode.json_times import times_of
-from consumers.decode.kept_fields import FITS, STATUS_NAMES, fits, own_name
+from consumers.decode.json_times import is_near, times_of
+from consumers.decode.json_traces import have_lines, is_trace, split_trace
+from consumers.decode.kept_fields import FITS, fits, own_name
 from consumers.decode.rules import DecodeRules
 from consumers.text.regex import find_matching, find_starting
 
@@ -57,6 +58,7 @@ class JsonColumns:
     def __init__(self, rules: DecodeRules, roles: RoleRules) -> None:
         self._rules = rules
         self._roles = roles
+        self._texts = frozenset(roles.texts)
         self.form = ObjectForm((*roles.texts, *TRACE_NAMES))
         self._nested: dict[str, dict[bytes, Nested]] = {}
         """By key and text."""
@@ -66,8 +68,8 @@ class JsonColumns:
         """Numbers are never used again, so nested texts that are remembered longer than their form stay apart from newer ones."""
         self._known: dict[frozenset[tuple[str, int]], Roles] = {}
 
-    def read(self, values: Sequence[bytes], kafka_ms: NDArray[np.int64]) -> tuple[list[Entries], list[int]]:
-        """Read n values that are valid UTF-8.
+    def read(self, values: Sequence[bytes], kafka_ms: NDArray[np.int64], *, has_escapes: bool = True) -> tuple[list[Entries], list[int]]:
+        """Read n values that are valid UTF-8; `has_escapes`: whether there is a backslash in any of them.
 
         Returns groups of entries, one entry for each value, and the places of those values that are left to the general rules.
         """
@@ -80,7 +82,7 @@ class JsonColumns:
         if others:
             places = np.delete(places, others)
         size = len(places)
-        batch = JsonBatch(size, kafka_ms[places])
+        batch = JsonBatch(size, kafka_ms[places], has_escapes=has_escapes)
         self._take_columns(batch, columns)
         groups: list[Entries] = []
         parts = batch.parts()
@@ -109,17 +111,19 @@ class JsonColumns:
             batch.leave(np.array([value is not None and value != "" for value in column]))
             return
         flags = self._flags_of(name, kind, column, raw)
-        if name in self._roles.time_names:
+        if self._roles.may_be_time(name):
             flags |= self._take_times(batch, name, column)
         if name in self._roles.texts and kind is not KeyKind.NUMBER:
             batch.texts[name] = texts = string_column(column if kind is not KeyKind.SCALAR else _strings(column))
             flags |= _deep(texts)
+        if batch.has_escapes and kind in _OF_STRINGS:
+            flags |= _traces(column, is_text=name in batch.texts)
         batch.columns[name] = column
         batch.flags[name] = np.where(flags & _PRESENT, flags & ~_PRESENT, ABSENT) if isinstance(flags, np.ndarray) else flags & ~_PRESENT
 
     def _flags_of(self, name: str, kind: KeyKind, column: list[Any], raw: Sequence[str]) -> Bits:
         """Return the bits of each value and `_PRESENT`, as one number where all are alike."""
-        if name in self._roles.level_names or name in STATUS_NAMES:
+        if self._roles.is_looked_at(name):
             return self._flags_by_value(name, kind, column)
         if kind is KeyKind.SCALAR:
             return np.array([self._flags_of_value(name, value) for value in column])
@@ -154,6 +158,8 @@ class JsonColumns:
 
     def _take_times(self, batch: JsonBatch, name: str, column: Sequence[Scalar | None]) -> Bits:
         times = times_of(column, batch.kafka_ms, self._rules.clock)
+        if self._roles.is_unsure_time(name):
+            times[~is_near(times, batch.kafka_ms)] = NO_TIME
         batch.times[name] = times
         is_time = times != NO_TIME
         return TIME if is_time.all() else is_time * TIME
@@ -175,7 +181,7 @@ class JsonColumns:
         batch.leave((forms == UNREADABLE)[codes])
         if len(set(forms.tolist())) > 1:
             batch.split(forms[codes])
-        for name in {name for one in values for name in one.leaves if name in self._roles.time_names}:
+        for name in filter(self._roles.may_be_time, {name for one in values for name in one.leaves}):
             if name in batch.times:  # written once as a dotted name and once nested
                 batch.leave(np.array([name in one.leaves for one in values])[codes])
                 continue
@@ -210,6 +216,8 @@ class JsonColumns:
             flags[name] = self._roles.flags(name, value)
             if name in self._roles.texts and isinstance(value, str) and (_OBJECT_BEGINS.match(value) or CRI_LINE.match(value)):
                 flags[name] |= DEEP
+            if flags[name] & TRACE and name in self._texts and split_trace(str(value)):
+                flags[name] |= SPLIT
         form = tuple(flags.items())
         if form not in self._forms:
             if len(self._forms) >= _MOST_REMEMBERED:
@@ -229,18 +237,30 @@ class JsonColumns:
             if len(self._known) >= _MOST_REMEMBERED:
                 self._known.clear()
             roles = self._known[form] = self._roles.roles(flags)
-        if roles.text is None or roles.text in RENDERED or flags[roles.text] & DEEP:
+        if roles.text not in self._texts or roles.text in RENDERED or flags[roles.text] & DEEP:
             return None
-        group = KeyGroup(rows, len(rows) == batch.size, batch.columns, batch.nested, batch.texts, batch.times)
+        is_split = bool(flags[roles.text] & SPLIT)
+        group = KeyGroup(rows, len(rows) == batch.size, batch.columns, batch.nested, batch.texts, batch.times, is_split)
         return entries_of_group(roles, group, self._roles.templates)
 
 
 _PRESENT: Final = 1 << 20
 _SHORT: Final = STRING | FITS | _PRESENT
+_OF_STRINGS: Final = (KeyKind.SHORT, KeyKind.TEXT)
 
 
 def _strings(column: Sequence[Scalar | None]) -> list[str | None]:
     return [value if isinstance(value, str) else None for value in column]
+
+
+def _traces(column: Sequence[Any], *, is_text: bool) -> Bits:
+    """Return `TRACE` for the stack traces of a column of strings, and `SPLIT` for texts that one follows; 0 if there is none."""
+    if not have_lines(column):
+        return 0
+    flags = [TRACE if value and is_trace(value) else 0 for value in column]
+    if is_text:
+        flags = [flag | SPLIT if flag and split_trace(value) else flag for flag, value in zip(flags, column, strict=True)]
+    return np.array(flags, np.int64)
 
 
 def _deep(texts: Column) -> Bits:

@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 from consumers.columns import coded_texts, null_column, string_column
 from consumers.decode.entries import Entries
 from consumers.decode.found import NO_TIME
+from consumers.decode.json_envelopes import fields_around, outer_fields, within_envelope
 from consumers.decode.json_frames import frames_of
-from consumers.decode.json_names import JOURNAL_MESSAGE, RENDERED, SECONDS_AND_NANOS
+from consumers.decode.json_names import DATES_AND_ZONES, JOURNAL_MESSAGE, RENDERED, SECONDS_AND_NANOS
 from consumers.decode.json_repair import JsonRepairs
-from consumers.decode.json_roles import TIME, RoleRules, Roles, service_of, text_of_gelf, trace_of
+from consumers.decode.json_roles import TIME, RoleRules, Roles, parted, service_of, text_of_gelf, trace_of
 from consumers.decode.json_template import rendered
 from consumers.decode.json_text import NotJson, Scalar, canonical_json, parse_json
-from consumers.decode.json_times import times_of
+from consumers.decode.json_times import is_near, times_of, with_zone
+from consumers.decode.json_values import TooManyEntries
 from consumers.decode.kept_fields import LEVEL_ORIGINAL, flat_fields, kept_of_sources
 from consumers.decode.rules import DecodeRules
 
@@ -37,6 +39,8 @@ OBJECT_BEGINS: Final = r"^ {0,4}(?:@cee: {0,4})?\{"
 _BEFORE_OBJECT: Final = re.compile(rf"(?:{OBJECT_BEGINS})")
 _MOST_OPENED: Final = 2
 """Texts that are objects, one in another: so no entry is deeper than three objects."""
+_DEEPEST: Final = 4
+"""Envelopes within each other that are opened."""
 
 
 class Walked(NamedTuple):
@@ -68,21 +72,41 @@ class Documents:
         self._repairs = repairs or JsonRepairs(rules)
         self._known: dict[tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]] | None], Roles] = {}
 
-    def walk(self, document: Mapping[str, object]) -> Walked:
-        """Return an entry before its roles are known. Raises NotJson: nested too deeply to be written."""
+    def walk(self, document: Mapping[str, object], *, most: int) -> list[Walked]:
+        """Return the entries of an object before their roles are known: one, or those of a batch.
+
+        Raises NotJson: nested too deeply to be written; TooManyEntries: more than `most`.
+        """
+        found: list[Walked] = []
+        self._walk_into(found, document, {}, most)
+        return found
+
+    def _walk_into(
+        self, found: list[Walked], document: Mapping[str, object], outer: Mapping[str, Scalar], most: int, depth: int = 0
+    ) -> None:
+        """Add the entries of an object that is within others."""
         if len(document) == 1 and isinstance(wrapped := document.get(_WRAPPER), dict):
             document = wrapped
         flat = flat_of(document)
-        name = self._text_of(flat)
+        name = self._roles.text_in(flat)
+        if depth < _DEEPEST and self._roles.named_text_in(flat) is None and (within := within_envelope(document, self._roles.texts)):
+            rest = outer_fields({**outer, **fields_around(flat, within.keys)}, len(within.documents))
+            for one in within.documents:
+                self._walk_into(found, one, rest, most, depth + 1)
+            return
+        if len(found) >= most:
+            raise TooManyEntries
+        found.append(self._walked(document, flat, name, outer))
+
+    def _walked(self, document: Mapping[str, object], flat: dict[str, Scalar], name: str | None, outer: Mapping[str, Scalar]) -> Walked:
         if name is None:
-            return Walked(document, canonical_json(document) if document else "", flat, {})
-        outer: dict[str, Scalar] = {}
+            return Walked(document, canonical_json(document) if document else "", flat, outer)
         held_by: tuple[str, ...] = ()
         for _ in range(_MOST_OPENED):
             self._remove_header(flat, name)
             inner = self._object_in(str(flat[name]))
             within = {} if inner is None else flat_of(inner)
-            inner_name = self._text_of(within)
+            inner_name = self._roles.text_in(within)
             if inner is None or inner_name is None:
                 break
             del flat[name]
@@ -93,20 +117,20 @@ class Documents:
     def has_text(self, value: bytes) -> bool:
         """Whether a value is an object with a text."""
         document = self._object_in(value.decode("utf-8", "replace"))
-        return document is not None and self._text_of(flat_of(document)) is not None
+        return document is not None and self._roles.text_in(flat_of(document)) is not None
 
     def _remove_header(self, flat: dict[str, Scalar], name: str) -> None:
         """Remove what a container's runtime wrote before a text; its time counts where there is no other."""
         text = str(flat[name])
         if line := CRI_LINE.match(text):
             flat[name] = text[line.end() :]
-            if not self._roles.time_names & flat.keys():
+            if not any(map(self._roles.may_be_time, flat)):
                 flat["time"] = line[1]
 
     def _around(self, outer: Mapping[str, Scalar], flat: dict[str, Scalar]) -> dict[str, Scalar]:
         """Return the fields around an object, given those of the next object and of those around that: the nearest time counts."""
-        if self._roles.time_names & flat.keys():
-            outer = {name: value for name, value in outer.items() if name not in self._roles.time_names}
+        if any(map(self._roles.may_be_time, flat)):
+            outer = {name: value for name, value in outer.items() if not self._roles.may_be_time(name)}
         return {**outer, **flat}
 
     def _object_in(self, text: str) -> dict[str, object] | None:
@@ -162,25 +186,21 @@ class Documents:
             return None
         return self._roles.templates.text_of(str(flat[roles.template]), str(flat[roles.logger]) if roles.logger else "")
 
-    def _text_of(self, flat: Mapping[str, Scalar]) -> str | None:
-        for name in self._roles.texts:
-            if isinstance(flat.get(name), str):
-                return name
-        return None
-
     def _times(self, walked: Sequence[Walked], kafka_ms: NDArray[np.int64]) -> list[dict[str, int]]:
         """Return the times that the fields of each entry hold, by name; those of the entry itself before those around it."""
-        names = self._roles.time_names
+        may_be_time = self._roles.may_be_time
         times: list[dict[str, int]] = [{} for _ in walked]
         found = [
             (row, name, value)
             for row, entry in enumerate(walked)
             for name, value in chain(entry.flat.items(), entry.outer.items())
-            if name in names
+            if may_be_time(name)
         ]
         if found:
             rows = np.array([row for row, _, _ in found])
             parsed = times_of([value for _, _, value in found], kafka_ms[rows], self._rules.clock)
+            is_unsure = np.array([self._roles.is_unsure_time(name) for _, name, _ in found])
+            parsed[is_unsure & ~is_near(parsed, kafka_ms[rows])] = NO_TIME
             for (row, name, _), time_ms in zip(found, parsed.tolist(), strict=True):
                 if time_ms != NO_TIME:
                     times[row].setdefault(name, time_ms)
@@ -212,6 +232,7 @@ def _read_roles(roles: Roles, entry: Walked, flat: Mapping[str, Scalar]) -> tupl
         text, trace = text_of_gelf(text, str(flat[roles.full]))
     if roles.trace and trace is None:
         trace = trace_of(str(flat[roles.trace]), text)
+    text, trace = parted(text, trace)
     service = service_of(roles.service, str(flat[roles.service])) if roles.service else ""
     level, original = roles.level.read(flat[roles.level.name]) if roles.level else (roles.default_level, None)
     return text, trace, service, level, original
@@ -234,4 +255,10 @@ def flat_of(document: Mapping[str, object]) -> dict[str, Scalar]:
         if type(whole) is int and type(part) is int and 0 <= part < 10**9:
             flat[seconds] = whole + part // 10**6 / 10**3
             del flat[nanos]
+    for date, zone in DATES_AND_ZONES:
+        local, named = flat.get(date), flat.get(zone)
+        if isinstance(local, str) and isinstance(named, str):
+            del flat[date]
+            if time := with_zone(local, named):
+                flat[date] = time
     return flat | frames_of(document)

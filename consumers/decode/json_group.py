@@ -10,7 +10,7 @@ from consumers.columns import Coded, Column, coded_alike, coded_texts, line_colu
 from consumers.decode.entries import Entries
 from consumers.decode.found import NO_TIME
 from consumers.decode.json_batch import NestedColumn
-from consumers.decode.json_roles import Roles, service_of, text_of_gelf, trace_of
+from consumers.decode.json_roles import Roles, parted, service_of, text_of_gelf, trace_of
 from consumers.decode.json_text import Scalar, flat_class, is_plain, write_lines
 from consumers.decode.kept_fields import HTTP_STATUS, LEVEL_ORIGINAL, MOST_BYTES, KeptField, kept_of_sources
 from consumers.decode.source_template import SourceTemplates
@@ -34,6 +34,8 @@ class KeyGroup(NamedTuple):
     nested: Sequence[NestedColumn]
     texts: Mapping[str, Column]
     times: Mapping[str, NDArray[np.int64]]
+    is_split: bool
+    """Whether stack traces follow the messages in the texts."""
 
     def values(self, name: str) -> Sequence[Any]:
         """Return the values of a field that all rows have, or none has: strings where that is the field's role."""
@@ -80,7 +82,7 @@ def entries_of_group(roles: Roles, group: KeyGroup, templates: SourceTemplates) 
 
 def _texts(roles: Roles, group: KeyGroup) -> tuple[Column, Column | None]:
     name = str(roles.text)
-    if not roles.full and not roles.trace:
+    if not roles.full and not roles.trace and not group.is_split:
         if name in group.texts and group.nested_of(name) is None:
             return group.texts[name] if group.is_all else take(group.texts[name], group.rows), None
         return string_column(group.values(name)), None
@@ -92,6 +94,9 @@ def _texts(roles: Roles, group: KeyGroup) -> tuple[Column, Column | None]:
     if roles.trace:
         found = zip(group.values(roles.trace), texts, traces, strict=True)
         traces = [trace_of(trace, text) if known is None else known for trace, text, known in found]
+    if roles.full or group.is_split:
+        both = list(map(parted, texts, traces))
+        texts, traces = [text for text, _ in both], [trace for _, trace in both]
     return string_column(texts), string_column(traces) if any(traces) else None
 
 

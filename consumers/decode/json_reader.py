@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.columns import as_text, byte_column
+from consumers.columns import as_text, byte_column, utf8_of
 from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.entries import Entries, no_entries
 from consumers.decode.found import Found, Reader, Values, too_many_entries, undecodable
@@ -37,6 +37,7 @@ _BEGINS_BATCH: Final = re.compile(rb'\s*+(?:\[\s*+)?+\{\s*+"resource_?[Ll]ogs"\s
 """Never goes back, so its time is linear in white space too."""
 
 
+_BACKSLASH: Final = ord("\\")
 _BATCH, _EVENT = "batch", "event"
 _OF_BATCH: Final = ("resourceLogs", "resource_logs")
 _OF_EVENT: Final = ("specversion", "id", "source", "type")
@@ -131,9 +132,10 @@ class JsonReader:
         """Read what has a usual form; returns the other rows too."""
         found: list[Entries] = []
         form = self._columns.form
+        has_escapes = bool((utf8_of(values.column)[0] == _BACKSLASH).any())
         for round_ in range(_ROUNDS + 1):
             value = values.value if len(rows) == values.size else [values.value[row] for row in rows.tolist()]
-            groups, others = self._columns.read(value, values.kafka_ms[rows])
+            groups, others = self._columns.read(value, values.kafka_ms[rows], has_escapes=has_escapes)
             found += [group._replace(row=rows[group.row]) for group in groups]
             size, rows = len(rows), rows[others]
             if not len(rows) or round_ == _ROUNDS or not self._learn(values, rows):
@@ -180,7 +182,7 @@ class JsonReader:
                 if documents and (kind := self._reader_of(documents[0])):
                     foreign[kind].append(row)
                     continue
-                several = [self._documents.walk(document) for document in documents]
+                several = self._walk(documents)
             except NotJson as error:
                 not_json[row] = str(error)
             except TooManyEntries:
@@ -194,6 +196,13 @@ class JsonReader:
         places = np.array(place)
         entries = self._documents.entries(walked, places, np.array(sub, np.int32), values.kafka_ms[places])
         return entries, failed, not_json, foreign
+
+    def _walk(self, documents: Sequence[Mapping[str, object]]) -> list[Walked]:
+        """Return the entries of the objects of a value. Raises NotJson, TooManyEntries."""
+        found: list[Walked] = []
+        for document in documents:
+            found += self._documents.walk(document, most=self._max_entries - len(found))
+        return found
 
     def _reader_of(self, document: Mapping[str, object]) -> str | None:
         """Return which other reader reads a value that is such an object or begins with one."""

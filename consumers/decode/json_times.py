@@ -1,7 +1,10 @@
 """Times of structured entries: the values of fields, texts and numbers, in one column."""
 
+import re
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +17,29 @@ from consumers.decode.times import parse_times
 
 _SCALES: Final = ((1e9, 1e10, 1e3), (1e11, 1e13, 1.0), (1e14, 1e16, 1e-3), (1e17, 9.2e18, 1e-6))
 """Numbers from, numbers below, and milliseconds in one of them: seconds, ms, µs, ns. What is between is no time."""
+
+
+_OFFSET: Final = re.compile(r"[+-]\d\d:\d\d")
+_ZONE: Final = re.compile(r"UTC|GMT|[A-Z][A-Za-z_]{1,20}(?:/[A-Za-z_+\-0-9]{1,30}){1,2}")
+"""Not `localtime`, which is another zone on another machine."""
+_NEAR_MS: Final = 86_400_000
+
+
+def is_near(times_ms: NDArray[np.int64], kafka_ms: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which of n times are within a day of Kafka's: bool[n]."""
+    return (times_ms >= kafka_ms - _NEAR_MS) & (times_ms <= kafka_ms + _NEAR_MS)
+
+
+def with_zone(local: str, zone: str) -> str | None:
+    """Return a date and a time of day as a time with the zone that they are of: an offset, or a name; None if it is none."""
+    if _OFFSET.fullmatch(zone):
+        return local + zone
+    if not _ZONE.fullmatch(zone):
+        return None
+    try:
+        return datetime.fromisoformat(local).replace(tzinfo=ZoneInfo(zone)).isoformat()
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        return None
 
 
 def times_of(values: Sequence[Scalar | None], kafka_ms: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:

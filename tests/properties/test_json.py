@@ -1,7 +1,7 @@
 """The fast path of JSON never changes an answer: whatever a record holds, its entries are those of the general rules."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 
 import numpy as np
@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from consumers.columns import byte_column
 from consumers.decode.entries import Entries
 from consumers.decode.found import Values
-from consumers.decode.json_document import Documents
+from consumers.decode.json_document import Documents, Walked
+from consumers.decode.json_envelopes import WRAPPERS
 from consumers.decode.json_names import (
+    LATE_TIME_NAMES,
     LEVEL_NAMES,
     LEVEL_REPEATED,
     SERVICE_NAMES,
@@ -32,12 +34,27 @@ from consumers.decode.rules import Clock, DecodeRules, FieldNames
 Entry = tuple[int, str, int, str, str, str | None, str | None, str | None]
 KAFKA_MS = 1_750_000_000_000
 
+SHAPED = (
+    "log_time",
+    "error_severity",
+    "levelName",
+    "app_name",
+    "errorText",
+    "t.$date",
+    "c",
+    "s",
+    "status",
+    "ddtags",
+    "start_time",
+    "type",
+    "records",
+)
 STEPS = ("original", "level", "labels", "app", "name", "stringValue", "kubernetes", "host", "log", "service", "event", "instant", "error")
 ODD_NAMES = ("pid", "x", "_x", "_service", "_SYSTEMD_UNIT", "", ".", "a.b", 'q"\\', "é", "\x00", "x" * 257)
 OF_TEMPLATES = (*TEMPLATE_NAMES, *TEMPLATE_LOGGER_NAMES)
 NAMES = (
     *(*TEXT_NAMES, *SERVICE_NAMES, *LEVEL_NAMES, *LEVEL_REPEATED, *TIME_NAMES, *TRACE_NAMES, *OF_TEMPLATES, *sorted(ALIASES)),
-    *(*STEPS, *ODD_NAMES),
+    *(*STEPS, *ODD_NAMES, *SHAPED, *WRAPPERS, *LATE_TIME_NAMES),
 )
 LEVELS = ("info", "WARN", "[error]", "fatal:", "3", "30", "nonsense", " ", "I")
 TIMES = ("2026-01-02T03:04:05.678Z", "2026-01-02 03:04:05,678", "1700000000", "Dec 10 06:55:46", "1700000000123456", "now")
@@ -51,6 +68,9 @@ TEXTS = (
     "{x} of {level}",
     "2026-01-02T03:04:05.1Z stdout F said",
     "ssh.service",
+    "failed\na.B: closed\n\tat a.B.c(B.java:1)",
+    "Error: closed\n    at empty (cart.js:77:1)\n",
+    "\tat a.B.c(B.java:1)\n\tat a.B.d(B.java:2)",
 )
 NUMBERS = (
     *("0", "-0", "-0.0", "0.0", "1", "3", "17", "30", "60", "99", "-1", "1.0", "3.5", "1e2", "200", "404", "9" * 18, "9" * 19, "9" * 60),
@@ -176,18 +196,25 @@ def entries_of(found: Entries, size: int) -> list[list[Entry]]:
     return by_value
 
 
+def walked_of(documents: Sequence[Mapping[str, object]], general: Documents, most: int) -> list[Walked]:
+    walked: list[Walked] = []
+    for document in documents:
+        walked += general.walk(document, most=most - len(walked))
+    return walked
+
+
 def by_general_rules(value: bytes, general: Documents, rules: DecodeRules) -> list[Entry] | None:
     """Return the entries of a value, computed from its whole document; None: it cannot be read."""
     try:
         value.decode("utf-8")
-        walked = [general.walk(document) for document in documents_in(value, max_entries=rules.max_entries)]
+        walked = walked_of(documents_in(value, max_entries=rules.max_entries), general, rules.max_entries)
     except TooManyEntries:
         return None
     except (NotJson, UnicodeDecodeError):
         repaired = repaired_value(value, max_entries=rules.max_entries, strict=rules.strict, keeps_lines=rules.format == "auto")
         try:
             documents = [] if repaired is None else documents_in(repaired.value, max_entries=rules.max_entries)
-            walked = [general.walk(document) for document in documents]
+            walked = walked_of(documents, general, rules.max_entries)
         except (NotJson, TooManyEntries):
             return None
         if repaired is None:
