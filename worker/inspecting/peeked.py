@@ -50,12 +50,14 @@ class Peek:
     def look_at(self, record: Record, now_ms: float) -> dict[str, Any]:
         """Return what `--json` prints of a record that a worker would poll at `now_ms`."""
         kafka_ms = bounded_times(np.array([record.time_ms]), now_ms)
-        before, replaced = self._tally.records.copy(), self._tally.replaced_records
+        before, replaced, made = self._tally.records.copy(), self._tally.replaced_records, self._tally.made_texts
         decoded = self._reader.decoder.decode([record.value], kafka_ms, [record.headers] if record.headers else None)
         forms = [form for form, records in self._tally.records.items() if records > before[form] and form != "none"]
         rejection = decoded.rejected[0][1] if decoded.rejected else None
         is_empty = bool(len(decoded.empty))
         notes = ["bytes that are not UTF-8 were replaced"] if self._tally.replaced_records > replaced else []
+        if self._tally.made_texts > made:
+            notes.append("a message of syslog has no text: it is made of its id and structured data")
         if is_far(record.time_ms, now_ms):
             notes.append("Kafka's time is before 1970 or more than a day ahead: the time when a worker reads it stands for it")
         entries = [] if rejection or is_empty else self._entries(int(kafka_ms[0]), decoded)

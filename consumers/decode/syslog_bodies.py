@@ -1,0 +1,67 @@
+"""What stands behind a priority and nothing else: a JSON object, or pairs as firewalls write them. Both become fields.
+
+`consumers.decode.syslog` asks for the texts of messages without a head. Pairs are read as logfmt, but `service` and `app` are what the
+traffic was, not who wrote the line. Their time may be in several: `date=2026-11-23 time=10:00:00 tz="+0100"`.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consumers.columns import Column, bytes_of, join_texts, take
+from consumers.decode.decode_tally import DecodeTally
+from consumers.decode.entries import Entries
+from consumers.decode.found import NO_TIME, Reader, Values
+from consumers.decode.json_reader import JsonReader
+from consumers.decode.logfmt import LogfmtReader
+from consumers.decode.rules import DecodeRules
+from consumers.decode.syslog_patterns import OBJECT, PAIRS
+from consumers.decode.times import parse_times
+from consumers.text.regex import extract_groups, find_matching
+
+_TIME_NAMES: Final = ("eventtime",)
+"""Fortinet's, to the nanosecond."""
+_BEFORE: Final = r"(?:^|[ ,;|])"
+_DATE: Final = rf'{_BEFORE}date="?(?P<found>\d{{4}}-\d\d-\d\d)"?(?:$|[ ,;|])'
+_CLOCK: Final = rf'{_BEFORE}time="?(?P<found>\d\d:\d\d:\d\d(?:\.\d{{1,9}})?)"?(?:$|[ ,;|])'
+_ZONE: Final = rf'{_BEFORE}(?:tz|timezone)="?(?P<found>[A-Za-z0-9:+-]{{1,32}})"?(?:$|[ ,;|])'
+
+
+class SyslogBodies:
+    """Reads the texts of messages of which a priority is all of the head.
+
+    Thread: one.
+    """
+
+    def __init__(self, rules: DecodeRules, tally: DecodeTally) -> None:
+        one_each = replace(rules, max_entries=1)
+        names = replace(rules.names, time=(*rules.names.time, *_TIME_NAMES), documented_service=False)
+        self._rules = rules
+        self._objects = JsonReader(one_each)
+        self._pairs = LogfmtReader(replace(one_each, names=names), tally)
+
+    def read(self, text: Column, kafka_ms: NDArray[np.int64]) -> list[Entries]:
+        """Read n texts; `row` of the entries says of which text each is, and not every text has one."""
+        objects = _read(self._objects, text, kafka_ms, f"^{OBJECT}")
+        pairs = _read(self._pairs, text, kafka_ms, f"^{PAIRS}")
+        if pairs is not None:
+            is_open = np.flatnonzero(pairs.time_ms == NO_TIME)
+            rows = pairs.row[is_open]
+            pairs.time_ms[is_open] = self._times(take(text, rows), kafka_ms[rows])
+        return [entries for entries in (objects, pairs) if entries is not None]
+
+    def _times(self, lines: Column, kafka_ms: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the times that lines have in several pairs; one whose zone cannot be read is of the topic's."""
+        date, clock, zone = (extract_groups(lines, pattern)[1]["found"] for pattern in (_DATE, _CLOCK, _ZONE))
+        zoned = parse_times(join_texts([date, " ", clock, " ", zone]), kafka_ms, self._rules.clock)
+        return np.where(zoned == NO_TIME, parse_times(join_texts([date, " ", clock]), kafka_ms, self._rules.clock), zoned)
+
+
+def _read(reader: Reader, text: Column, kafka_ms: NDArray[np.int64], pattern: str) -> Entries | None:
+    rows = np.array(find_matching(text, pattern), np.int64)
+    if not len(rows):
+        return None
+    found = reader.read(Values(*bytes_of(take(text, rows)), kafka_ms[rows])).placed(rows)
+    return found.entries if found.entries.size else None
