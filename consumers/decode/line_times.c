@@ -26,10 +26,10 @@ enum { MOST_BYTES = 127 };
 /* The kinds of consumers/decode/times.py, with the same numbers. */
 enum kind { OTHER, SYSLOG, NUMBER, GLOG, ACCESS };
 
-/* A time before 1970, which there is not; a zone that is not written, and one that is written as `Europe/Berlin`. As in
- * consumers/decode/found.py and line_zones.py. */
+/* A time before 1970, which there is not; a zone that is not written, one that is written as `Europe/Berlin`, and an abbreviation of
+ * several. As in consumers/decode/found.py and line_zones.py. */
 #define NO_TIME INT64_MIN
-enum { NO_ZONE = INT16_MAX, NAMED_ZONE = INT16_MAX - 1 };
+enum { NO_ZONE = INT16_MAX, NAMED_ZONE = INT16_MAX - 1, UNSURE_ZONE = INT16_MAX - 2 };
 
 enum { FIRST_YEAR = 1970, LAST_YEAR = 2262, MONTHS = 12, NOON = 12 };
 #define DAY_MS INT64_C(86400000)
@@ -404,7 +404,7 @@ RARE static int read_signed_zone(struct text text, int at, bool is_behind_blank,
     int digits = digits_at(text, at + 1);
     bool has_colon = digits == 2 && byte_at(text, at + 3) == ':' && digits_at(text, at + 4) == 2;
     /* `+03:10.0.0.7(4711)` is a zone and an address. */
-    has_colon &= !(is_behind_blank && is_one_of(byte_at(text, at + 6), ".:"));
+    has_colon &= !(is_behind_blank && byte_at(text, at + 6) == '.');
     bool has_minutes = has_colon || digits == 4;
     if (digits != 2 && digits != 4)
         return -1;
@@ -420,14 +420,14 @@ RARE static int read_signed_zone(struct text text, int at, bool is_behind_blank,
     return at + 3 + (has_minutes ? 2 : 0) + has_colon;
 }
 
-/* Abbreviations of zones: minutes ahead of UTC, NO_ZONE where the zones of today that have the name differ. */
+/* Abbreviations of zones: minutes ahead of UTC, UNSURE_ZONE where the zones of today that have the name differ. */
 static const struct abbreviation {
     char name[5];
     int16_t zone_min;
 } abbreviations[] = {
-    {"ACDT", 630},  {"ACST", 570},  {"ADT", -180},     {"AEDT", 660},  {"AEST", 600},  {"AKDT", -480}, {"AKST", -540}, {"AST", NO_ZONE},
-    {"AWST", 480},  {"BST", 60},    {"CAT", 120},      {"CDT", -300},  {"CEST", 120},  {"CET", 60},    {"CST", NO_ZONE}, {"EAT", 180},
-    {"EDT", -240},  {"EEST", 180},  {"EET", 120},      {"EST", -300},  {"HKT", 480},   {"HST", -600},  {"IDT", 180},   {"IST", NO_ZONE},
+    {"ACDT", 630},  {"ACST", 570},  {"ADT", -180},     {"AEDT", 660},  {"AEST", 600},  {"AKDT", -480}, {"AKST", -540}, {"AST", UNSURE_ZONE},
+    {"AWST", 480},  {"BST", 60},    {"CAT", 120},      {"CDT", -300},  {"CEST", 120},  {"CET", 60},    {"CST", UNSURE_ZONE}, {"EAT", 180},
+    {"EDT", -240},  {"EEST", 180},  {"EET", 120},      {"EST", -300},  {"HKT", 480},   {"HST", -600},  {"IDT", 180},   {"IST", UNSURE_ZONE},
     {"JST", 540},   {"KST", 540},   {"MDT", -360},     {"MEST", 120},  {"MET", 60},    {"MSK", 180},   {"MST", -420},  {"NDT", -150},
     {"NST", -210},  {"NZDT", 780},  {"NZST", 720},     {"PDT", -420},  {"PKT", 300},   {"PST", -480},  {"SAST", 120},  {"SGT", 480},
     {"WAT", 60},    {"WEST", 60},   {"WET", 0},        {"WIB", 420},   {"WIT", 540},   {"WITA", 480},
@@ -479,6 +479,17 @@ static int read_hours_of_utc(struct text text, int at, int *zone_min)
     return end;
 }
 
+/* Where the long name of a zone ends that JavaScript writes behind it, ` (Central European Standard Time)`; `at` where there is none. */
+static int behind_long_name(struct text text, int at)
+{
+    if (byte_at(text, at) != ' ' || byte_at(text, at + 1) != '(' || !is_capital(byte_at(text, at + 2)))
+        return at;
+    int end = at + 2;
+    while (is_letter(byte_at(text, end)) || byte_at(text, end) == ' ')
+        end++;
+    return byte_at(text, end) == ')' && stands_at(text, end - 4, "Time") ? end + 1 : at;
+}
+
 /* Reads the name of a zone, as `Europe/Berlin`. Returns where it ends, -1 where there is none. */
 static int read_region(struct text text, int at)
 {
@@ -523,11 +534,30 @@ RARE static int read_named_zone(struct text text, int at, bool is_behind_blank, 
         return -1;
     if (is_one_of(first, "UG") && (stands_at(text, at, "UTC") || stands_at(text, at, "GMT"))) {
         *zone_min = 0;
-        return read_hours_of_utc(text, at + 3, zone_min);
+        return behind_long_name(text, read_hours_of_utc(text, at + 3, zone_min));
     }
     int end = read_abbreviation(text, at, zone_min);
     if (end < 0 && is_behind_blank && (end = read_region(text, at)) >= 0)
         *zone_min = NAMED_ZONE;
+    return end;
+}
+
+/* Where the name of a zone ends that Go writes behind its offset, ` +0300 MSK` or ` +0300 +03`, and the reading of its clock, ` m=+0.5`; `at`
+ * where neither is written. */
+RARE static int behind_zone_again(struct text text, int at)
+{
+    int ignored_min = 0, end = at;
+    if (byte_at(text, at) != ' ')
+        return at;
+    if (is_one_of(byte_at(text, at + 1), "+-") && digits_at(text, at + 2) == 2)
+        end = at + 4;
+    else if ((end = read_named_zone(text, at + 1, true, &ignored_min)) < 0)
+        return at;
+    if (is_word_byte(byte_at(text, end)))
+        return at;
+    if (stands_at(text, end, " m=+") && is_digit(byte_at(text, end + 4)))
+        for (end += 4; is_digit(byte_at(text, end)) || byte_at(text, end) == '.'; end++)
+            continue;
     return end;
 }
 
@@ -545,7 +575,9 @@ static int read_zone(struct text text, int at, int *zone_min)
     if (end < 0 || is_word_byte(byte_at(text, end)))
         return at;
     *zone_min = found_min;
-    return byte_at(text, end) == '[' ? read_bracketed_zone(text, end) : end;
+    if (byte_at(text, end) == '[')
+        return read_bracketed_zone(text, end);
+    return first == '+' || first == '-' ? behind_zone_again(text, end) : end;
 }
 
 /* Puts a month and a day whose order is not known in order, and returns whether it is certain. */

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.columns import Coded, Column, coded, coded_texts, join_texts, replace_rows, string_column, take, text_bytes
+from consumers.columns import Coded, Column, as_texts, coded, coded_texts, join_texts, replace_rows, string_column, take, text_bytes
 from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.entries import Entries
 from consumers.decode.found import Found, Values, undecodable
@@ -33,13 +33,15 @@ _FACILITIES: Final = (
 )  # fmt: skip
 _LEAST_WRONG_PRIORITY: Final = 8 * len(_FACILITIES)
 _NIL: Final = "-"
+_LONGEST_BLANK: Final = 4
+"""Bytes of a text that may be blanks only."""
 _PROCESS: Final = "process.pid"
 _PROCESS_MARK: Final = f'"{_PROCESS}":0'
 _NUMBER: Final = r"^(?:0|[1-9][0-9]{0,14})$"
 _ANY_NUMBER: Final = "0"
 _PARAMETER: Final = re.compile(r'\[([^\s=\]"\[]+)|([^\s=\]"]+)="((?:[^"\\]|\\.)*)"', re.DOTALL)
 """The beginning of an element, or one of its parameters."""
-_COLON_PARAMETER: Final = re.compile(r'([^\s:;\]"\[]+):"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_COLON_PARAMETER: Final = re.compile(r'([^\s:;\]"\[]++):"((?:[^"\\]++|\\.)*+)"', re.DOTALL)
 """A parameter as Check Point writes it."""
 _ESCAPED: Final = re.compile(r'\\(["\\\]])')
 
@@ -112,7 +114,8 @@ class SyslogReader:
 
     def _texts(self, heads: SyslogHeads) -> Column:
         """Return the texts; where a message has none, its id and its structured data."""
-        empty = np.flatnonzero(text_bytes(heads.text) == 0)
+        short = np.flatnonzero(text_bytes(heads.text) <= _LONGEST_BLANK)
+        empty = short[[not text.strip() for text in as_texts(take(heads.text, short))]]
         if not len(empty):
             return heads.text
         parts = [_without_nil(take(column, empty)) for column in (heads.msgid, heads.structured)]

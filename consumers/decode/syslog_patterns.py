@@ -53,8 +53,8 @@ USUAL_BSD: Final = rf"^(?P<head>{PRIORITY}(?P<time>{_MONTH} [ \d]\d {_CLOCK}) {_
 USUAL_ISO: Final = rf"^(?P<head>(?:{PRIORITY})?(?P<time>{_ISO}) {_HOST} {_TAG_AND_PROCESS})"
 WITHOUT_HOST: Final = rf"^(?P<head>{PRIORITY}(?P<time>{_MONTH} [ \d]\d {_CLOCK}) {_TAG_AND_PROCESS})"
 CISCO: Final = (
-    rf"^(?P<head>{PRIORITY}(?:\d*: )?(?:(?P<before>[^\s:*]+): )?(?:\*{_BSD}|\.?(?P<time>{_BSD}(?: {_ZONE})?))(?: {_OTHER_ZONE})?"
-    rf"(?: (?P<host>[^\s:%]+))?{_END_OF_TIME}){_MNEMONIC}"
+    rf"^(?P<head>{PRIORITY}(?:\d*: )?(?:(?P<before>[^\s:*]+): )?(?:\*{_BSD}(?: {_ZONE})?|\.?(?P<time>{_BSD}(?: {_ZONE})?))"
+    rf"(?: {_OTHER_ZONE})?(?: (?P<host>[^\s:%]+))?{_END_OF_TIME}){_MNEMONIC}"
 )
 """The mnemonic, `%SYS-5-CONFIG_I`, is the message's kind: it stays in the text. A star before the time says that the clock is not set."""
 RFC_3164: Final = (
@@ -86,8 +86,10 @@ DEVICE: Final = rf"^(?P<head>{PRIORITY} ?(?P<host>[^\s:]+): )NetScreen device_id
 
 _WORDS: Final = r"[A-Za-z_][A-Za-z0-9_.-]*"
 _QUOTED: Final = r'"(?:[^"\\]|\\.)*"'
-PAIRS: Final = rf'{_WORDS}=(?:{_QUOTED}|[^\s"=]*) +{_WORDS}='
+PAIRS: Final = rf' ?{_WORDS}=(?:{_QUOTED}|[^\s"=]*) +{_WORDS}='
 """Two of logfmt."""
+SEPARATED: Final = rf' ?{_WORDS}=(?:{_QUOTED}|[^|=,"]*)[|,]{_WORDS}='
+"""Two with a bar or a comma between them: Check Point for Splunk, Fortinet's CSV."""
 OBJECT: Final = r'\{\s*"'
 _VALID: Final = "<(?:[0-9]|[1-9][0-9]|1[0-8][0-9]|19[01])>"
 _COUNT: Final = r"^(?:[\r\n\x00]{0,3}[1-9][0-9]{0,8} )?"
@@ -97,7 +99,7 @@ BEGINS: Final = (
 )
 BEGINS_OTHERWISE: Final = (
     rf"{_COUNT}{_VALID} ?(?:"
-    rf"{OBJECT}|{PAIRS}|(?:CEF|LEEF): ?[0-9]|[^%\n]{{0,96}}{_OTHER_MNEMONIC}|[^\s:]+: NetScreen device_id="
+    rf"{OBJECT}|{PAIRS}|{SEPARATED}|(?:CEF|LEEF): ?[0-9]|[^%\n]{{0,96}}{_OTHER_MNEMONIC}|[^\s:]+: NetScreen device_id="
     r"|[0-9]{4}[:/.][0-9][0-9][:/.][0-9][0-9][ T-][0-9]|[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}[ :][0-9]|\[[0-9]{4}-[0-9][0-9]-[0-9][0-9][T ][0-9]"
     r"|\[ *[0-9]+\.[0-9]{6}\] |[a-z][a-z0-9-]*(?:,[a-z0-9!-]+)+ "
     rf"|{_WORDS}\[[0-9]+\]: |[A-Za-z_][A-Za-z0-9_./-]{{1,63}}: )"

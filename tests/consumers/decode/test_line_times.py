@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from consumers.columns import Column, null_column, string_column
 from consumers.decode.found import NO_TIME
-from consumers.decode.line_zones import NO_ZONE
+from consumers.decode.line_zones import NO_ZONE, UNSURE_ZONE
 from consumers.decode.times import ACCESS, GLOG, NUMBER, OTHER, SYSLOG, find_times, iso_times
 
 ISO = "2026-11-23T10:00:00Z"
@@ -63,7 +63,7 @@ def has_time(line: str) -> bool:
         ("[2026-11-23T10:00:00+01:00[Europe/Berlin]] x", Seen(ISO_MS, 60, 1, 1, 41, OTHER)),
         (f"{ISO}[main] x", Seen(ISO_MS, 0, 1, 0, 20, OTHER)),
         ("2026-11-23 10:00:00 CET: x", Seen(ISO_MS, 60, 1, 0, 23, OTHER)),
-        ("2026-11-23 10:00:00 CST x", Seen(ISO_MS, NO_ZONE, 1, 0, 23, OTHER)),
+        ("2026-11-23 10:00:00 CST x", Seen(ISO_MS, UNSURE_ZONE, 1, 0, 23, OTHER)),
         ("2026-11-23 10:00:00 GMT x", Seen(ISO_MS, 0, 1, 0, 23, OTHER)),
         ("2026-11-23 10:00:00 GMT+3 x", Seen(ISO_MS, 180, 1, 0, 25, OTHER)),
         ("2026-11-23 10:00:00 WARN x", Seen(ISO_MS, NO_ZONE, 1, 0, 19, OTHER)),

@@ -9,6 +9,7 @@ import pytest
 from consumers.columns import string_column
 from consumers.decode.found import NO_TIME
 from consumers.decode.rules import Clock
+from consumers.decode.syslog_patterns import ZONE_NAMES
 from consumers.decode.times import iso_times, parse_times
 
 KAFKA_MS = 1_795_435_200_000
@@ -38,6 +39,8 @@ def parse(
         ("2026-11-23 10:00:00 UTC", "2026-11-23T10:00:00"),
         ("2026-11-23 13:00:00.123 +03", "2026-11-23T10:00:00.123"),
         ("2026-11-23 07:00:00 -03", "2026-11-23T10:00:00"),
+        ("2026-11-23 13:00:00.123456789 +0300 MSK m=+0.5", "2026-11-23T10:00:00.123"),
+        ("2026-11-23 13:00:00 +0300 +03", "2026-11-23T10:00:00"),
         ("2026-11-23 13:00:00 UTC+3", "2026-11-23T10:00:00"),
         ("Mon Nov 23 2026 15:30:00 GMT+0530", "2026-11-23T10:00:00"),
         ("2026-11-23T11:00:00+01:00[Europe/Berlin]", "2026-11-23T10:00:00"),
@@ -46,7 +49,6 @@ def parse(
         ("2026-07-23 11:00:00,5 Europe/Berlin", "2026-07-23T09:00:00.500"),
         ("2026-11-23 05:00:00 America/Argentina/Ushuaia", "2026-11-23T08:00:00"),
         ("2026-11-23 10:00:00 Europe/Atlantis", "2026-11-23T10:00:00"),
-        ("2026-11-23 10:00:00 CST", "2026-11-23T10:00:00"),
         ("[2026-11-23 07:00:00 -03]", "2026-11-23T10:00:00"),
         ("[10/Oct/2000:13:55:36 -0700]", "2000-10-10T20:55:36"),
         ("Nov 23 11:00:00 CET", "2026-11-23T10:00:00"),
@@ -94,6 +96,7 @@ def test_a_time_is_read_in_every_shape(text: str, time: str) -> None:
         "2026-11-23T10:00:00+1", "2026-11-23 10:00:00 +15", "2026-11-23 10:00:00 -1234", "x2026-11-23T10:00:00Z", "2026-11-23T10:00:00Z ",
         "٢٠٢٦-11-23T10:00:00Z", "Foo 23 10:00:00", "Nov 31 10:00:00", "Nov -1 10:00:00", "Sun Dec 04 04:47:4", "13/13/2026 10:00:00",
         "11/23/2026 13:00:00 PM",
+        "2026-11-23 10:00:00 CST", "Nov 23 10:00:00 IST",
         "[2026-11-23 10:00:00", "2026-11-23T10:00:00Z[main]", "2026-11-23 10:00:00 EUROPE", "2026-11-23 10:00:00 Z-1", "23/23/26 10:00:00",
         "11/23/2026 0:00:00 AM", "12345678", "12345678901", "9999999999999999999", "20261323100000", "-1700000000",
         "1.7e9", "0", "Z1123 10:00:00", "2026-11-23T10:00:00" + "Z" * 200, "2026-11-23T10:00:00." + "1" * 200,
@@ -188,3 +191,14 @@ def test_a_slice_of_a_column_is_read_from_its_own_beginning() -> None:
 
     assert iso_times(column.slice(1, 1)).tolist() == [1_609_459_200_000]
     assert iso_times(column.slice(3)).tolist() == []
+
+
+def test_an_abbreviation_of_several_zones_is_the_one_of_the_rules() -> None:
+    assert parse("2026-11-23 10:00:00 CST", timezone=ZoneInfo("Asia/Shanghai")) == "2026-11-23T02:00:00"
+    assert parse("Nov 23 10:00:00 CST", timezone=ZoneInfo("Asia/Shanghai")) == "2026-11-23T02:00:00"
+    assert parse("2026-11-23 10:00:00 CET", timezone=ZoneInfo("Asia/Shanghai")) == "2026-11-23T09:00:00"
+
+
+def test_the_zones_that_are_no_hosts_are_those_that_are_read() -> None:
+    for name in ZONE_NAMES.split("|"):
+        assert parse(f"2026-11-23 10:00:00 {name}", timezone=ZoneInfo("Asia/Tokyo")), name
