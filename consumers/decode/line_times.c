@@ -542,6 +542,20 @@ RARE static int read_named_zone(struct text text, int at, bool is_behind_blank, 
     return end;
 }
 
+/* Whether a zone may begin with the letter at `at`: `INFO` and other words behind a time are refused here. */
+static bool may_be_named_zone(struct text text, int at)
+{
+    uint8_t first = byte_at(text, at), second = byte_at(text, at + 1), third = byte_at(text, at + 2);
+    if (first == 'Z' || first == 'z')
+        return true;
+    if (!is_capital(first))
+        return false;
+    if (!is_capital(second))
+        return is_one_of(first, "AEIP"); /* areas: `Europe/…` */
+    return third == 'T' || byte_at(text, at + 3) == 'T' || (third == 'C' && first == 'U') || (third == 'K' && first == 'M') ||
+           (third == 'B' && first == 'W'); /* UTC, MSK, WIB; all others have a T there */
+}
+
 /* Where the name of a zone ends that Go writes behind its offset, ` +0300 MSK` or ` +0300 +03`, and the reading of its clock, ` m=+0.5`; `at`
  * where neither is written. */
 RARE static int behind_zone_again(struct text text, int at)
@@ -568,7 +582,7 @@ static int read_zone(struct text text, int at, int *zone_min)
     bool is_behind_blank = byte_at(text, at) == ' ';
     int place = at + is_behind_blank, found_min = 0;
     uint8_t first = byte_at(text, place);
-    if (!is_letter(first) && first != '+' && first != '-')
+    if (first != '+' && first != '-' && !may_be_named_zone(text, place))
         return at;
     int end = first == '+' || first == '-' ? read_signed_zone(text, place, is_behind_blank, &found_min)
                                            : read_named_zone(text, place, is_behind_blank, &found_min);
