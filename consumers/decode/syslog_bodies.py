@@ -30,9 +30,10 @@ _DATE: Final = rf'{_BEFORE}date="?(?P<found>\d{{4}}-\d\d-\d\d)"?(?:$|[ ,;|])'
 _CLOCK: Final = rf'{_BEFORE}time="?(?P<found>\d\d:\d\d:\d\d(?:\.\d{{1,9}})?)"?(?:$|[ ,;|])'
 _ZONE: Final = rf'{_BEFORE}(?:tz|timezone)="?(?P<found>[A-Za-z0-9:+-]{{1,32}})"?(?:$|[ ,;|])'
 _BARRED, _WITH_COMMAS = (
-    re.compile(rf'([A-Za-z_][A-Za-z0-9_.-]*+)=(?:("(?:[^"\\]++|\\.)*+")|([^{mark}]*+))(?:{mark}|$)', re.DOTALL) for mark in (r"\|", ",")
+    re.compile(rf'(?:^ ?|{mark})([A-Za-z_][A-Za-z0-9_.-]*+)=(?:("(?:[^"\\]++|\\.)*+")(?={mark}|$)|([^{mark}]*+))', re.DOTALL)
+    for mark in (r"\|", ",")
 )
-"""A pair and the mark behind it."""
+"""A pair behind the mark before it: so each byte is looked at a bounded number of times."""
 
 
 class SyslogBodies:
