@@ -12,14 +12,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.columns import Column, as_texts, bytes_of, join_texts, string_column, take
+from consumers.columns import Column, as_texts, bytes_of, coded, join_texts, string_column, take
 from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.entries import Entries
 from consumers.decode.found import NO_TIME, Reader, Values
 from consumers.decode.json_reader import JsonReader
 from consumers.decode.logfmt import LogfmtReader
 from consumers.decode.rules import DecodeRules
-from consumers.decode.syslog_patterns import OBJECT, PAIRS, SEPARATED
+from consumers.decode.syslog_patterns import IS_ZONE, OBJECT, PAIRS, SEPARATED
 from consumers.decode.times import parse_times
 from consumers.text.regex import extract_groups, find_matching
 
@@ -28,7 +28,7 @@ _TIME_NAMES: Final = ("eventtime",)
 _BEFORE: Final = r"(?:^|[ ,;|])"
 _DATE: Final = rf'{_BEFORE}date="?(?P<found>\d{{4}}-\d\d-\d\d)"?(?:$|[ ,;|])'
 _CLOCK: Final = rf'{_BEFORE}time="?(?P<found>\d\d:\d\d:\d\d(?:\.\d{{1,9}})?)"?(?:$|[ ,;|])'
-_ZONE: Final = rf'{_BEFORE}(?:tz|timezone)="?(?P<found>[A-Za-z0-9:+-]{{1,32}})"?(?:$|[ ,;|])'
+_ZONE: Final = rf'{_BEFORE}(?:tz|timezone)="?(?P<found>[A-Za-z0-9:+/_-]{{1,32}})"?(?:$|[ ,;|])'
 _BARRED, _WITH_COMMAS = (
     re.compile(rf'(?:^ ?|{mark})([A-Za-z_][A-Za-z0-9_.-]*+)=(?:("(?:[^"\\]++|\\.)*+")(?={mark}|$)|([^{mark}]*+))', re.DOTALL)
     for mark in (r"\|", ",")
@@ -72,10 +72,12 @@ class SyslogBodies:
         return found._replace(row=rows[found.row], text=string_column(texts))
 
     def _times(self, lines: Column, kafka_ms: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the times that lines have in several pairs; one whose zone cannot be read is of the topic's."""
+        """Return the times that lines have in several pairs; where what stands for the zone is none, they are of the topic's."""
         date, clock, zone = (extract_groups(lines, pattern)[1]["found"] for pattern in (_DATE, _CLOCK, _ZONE))
         zoned = parse_times(join_texts([date, " ", clock, " ", zone]), kafka_ms, self._rules.clock)
-        return np.where(zoned == NO_TIME, parse_times(join_texts([date, " ", clock]), kafka_ms, self._rules.clock), zoned)
+        names = coded(zone)
+        no_zone = np.array([not IS_ZONE.fullmatch(name) for name in names.values], np.bool_)[names.codes]
+        return np.where((zoned == NO_TIME) & no_zone, parse_times(join_texts([date, " ", clock]), kafka_ms, self._rules.clock), zoned)
 
 
 def _logfmt_of(line: str) -> str:

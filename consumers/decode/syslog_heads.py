@@ -17,7 +17,7 @@ from consumers.text.regex import extract_groups, find_containing
 
 _OF_5424: Final = (patterns.WITHOUT_SD, patterns.RFC_5424, patterns.VERSION_AND_TAG, patterns.NO_SD, patterns.EPOCH)
 _OF_OTHERS: Final = (
-    patterns.USUAL_BSD, patterns.USUAL_ISO, patterns.WITHOUT_HOST, patterns.CISCO, patterns.RFC_3164, patterns.MNEMONIC,
+    patterns.USUAL_BSD, patterns.USUAL_ISO, patterns.WITHOUT_HOST, patterns.CISCO, patterns.MNEMONIC, patterns.RFC_3164,
     patterns.OTHER_STAMP, patterns.DEVICE, patterns.NO_TIME_AT_ALL,
 )  # fmt: skip
 """In this order. The usual ones find what the general ones after them would find, in a quarter of the time: RE2 need not look back."""
@@ -32,7 +32,7 @@ _LESS, _MORE, _ONE, _BLANK = b"<>1 "
 _DATE_BYTES: Final = len("2026-11-23")
 """Of a time whose clock stands behind a blank, so that every word behind it was taken for the one before."""
 _NO_HOST: Final = re.compile(r"[\[<].*|\d+,\d{4}/.*|(?:19|20)\d\d", re.DOTALL)
-_NO_TAG: Final = re.compile(r"\d+|%%.*", re.DOTALL)
+_NO_TAG: Final = re.compile(r"\d+|%.*", re.DOTALL)
 
 
 class SyslogHeads(NamedTuple):

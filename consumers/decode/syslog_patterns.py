@@ -70,7 +70,8 @@ RELAYED: Final = (
 """A relay's time and host, then the device's own number and time, which counts."""
 NUMBERED: Final = rf"^(?P<head>(?:{PRIORITY} ?)?(?P<time>{_BSD}|{_ISO}) (?P<host>[^\s]+) (?:\d+: )+(?:\*{_BSD}(?: {_ZONE})?: )?)"
 MNEMONIC: Final = (
-    rf"^(?P<head>(?:{PRIORITY} ?)?(?:\d*: ?)?(?:(?P<before>[^\s:*%]+): )?(?:\*[A-Za-z]\w*: )?(?:[A-Z0-9]+(?:/[A-Za-z0-9]+){{2,4}}:)?"
+    rf"^(?P<head>(?:{PRIORITY} ?)?(?:\d*: ?)?(?:(?P<before>[^\s:*%]+) ?: )?(?:\d+: |\*[A-Za-z]\w*: )?"
+    rf"(?:[A-Z0-9]+(?:/[A-Za-z0-9]+){{2,4}}:)?"
     rf"(?:(?:\*{_STAMP}|\.?(?P<time>{_STAMP}))(?: {_OTHER_ZONE})?(?: (?P<host>[^\s:%]+))?{_END_OF_TIME})?(?:{_TAG_AND_PROCESS})?)"
     rf"{_OTHER_MNEMONIC}"
 )

@@ -278,7 +278,7 @@ SOURCE_MUTATIONS: Changes = {
         "properties/test_syslog_heads.py::an_object_behind_a_priority_is_read_as_json_and_its_level_wins",
     ),
     "consumers/decode/syslog_bodies.py: the zone of a date and a clock in two pairs is left out": (
-        "np.where(zoned == NO_TIME,",
+        "np.where((zoned == NO_TIME) & no_zone,",
         "np.where(zoned != 1,",
         "properties/test_syslog_heads.py::pairs_behind_a_priority_are_fields_and_its_level_is_theirs",
     ),
