@@ -68,8 +68,10 @@ def read_heads(messages: Column) -> SyslogHeads:
     if of_5424:
         of_5424 = _read_again(messages, of_5424, np.flatnonzero(text_bytes(of_5424.time) == _DATE_BYTES), (patterns.NO_SD,))
     if of_others:
-        of_others = _read_again(messages, of_others, np.union1d(_find_no_hosts(of_others), _find_no_tags(of_others)), _OF_DOUBTFUL)
-        of_others = _read_again(messages, of_others, _find_no_hosts(of_others), (patterns.TIME_ALONE,))
+        doubtful = np.union1d(_find_no_hosts(of_others), _find_no_tags(of_others))
+        if len(doubtful):
+            of_others = _read_again(messages, of_others, doubtful, _OF_DOUBTFUL)
+            of_others = _read_again(messages, of_others, _find_no_hosts(of_others), (patterns.TIME_ALONE,))
     found = [heads for heads in (of_5424, of_others) if heads]
     return _joined(found) or _read(messages, np.empty(0, np.int64), patterns.RFC_5424)
 
