@@ -18,7 +18,7 @@ SPEAKS_MCP = "worker/cli/mcp.py"
 """The verb that serves MCP over standard input and output: it calls what serves it over HTTP."""
 MOST_IN_ROOM: Final[Mapping[str, int]] = {
     "consumers": 2_250,
-    "consumers/decode": 8_400,
+    "consumers/decode": 8_700,
     "consumers/groupless": 350,
     "consumers/kafka": 2_400,
     "consumers/text": 2_500,

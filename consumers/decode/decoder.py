@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from consumers.columns import Coded, Column, byte_column, coded_texts, take, text_bytes
 from consumers.decode.cloud_events import CloudEventsReader
-from consumers.decode.decode_tally import DecodeTally
+from consumers.decode.decode_tally import NO_TEXT, DecodeTally
 from consumers.decode.entries import Decoded, Entries
 from consumers.decode.formats import FORMATS, find_formats
 from consumers.decode.found import NO_TIME, Reader, Values, decode_rejection
@@ -107,7 +107,10 @@ class Decoder:
         for code in np.unique(form[is_open]).tolist():
             found += self._read(FORMATS[code], values, np.flatnonzero(is_open & (form == code)), rejected)
         self.tally.records["none"] += len(rejected)
-        entries = self._completed(with_texts(join_entries(found)), values.kafka_ms)
+        joined = join_entries(found)
+        with_text = with_texts(joined)
+        self.tally.dropped[NO_TEXT] += joined.size - with_text.size
+        entries = self._completed(with_text, values.kafka_ms)
         is_empty = np.ones(values.size, np.bool_)
         is_empty[list(rejected)] = False
         is_empty[entries.row] = False

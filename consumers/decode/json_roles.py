@@ -77,7 +77,7 @@ class RoleRules:
         self.texts = _in_order(names.text, TEXT_NAMES)
         self._times = _in_order(names.time, TIME_NAMES)
         self._levels = _in_order(names.level, LEVEL_NAMES)
-        self._services = _in_order(names.service, SERVICE_NAMES)
+        self._services = _in_order(names.service, SERVICE_NAMES if names.documented_service else ())
         self._named_services = frozenset(names.service)
         self.templates = SourceTemplates(rules)
         self._time_names = frozenset({*self._times, *LATE_TIME_NAMES, *(name for name, _ in TIMES_BESIDE)})

@@ -6,7 +6,7 @@
  * 1. Of a text only the first 127 bytes are looked at. Bytes are read with byte_at(), which returns 0 past the last one: no read leaves
  *    the text, and nothing that is read byte by byte goes on past its end.
  * 2. A time is a shape up to its seconds, as "YYYY-mm-dd HH:MM:SS", and what may follow them: a fraction, AM or PM, a zone, a year. The
- *    number of digits or the name that the text begins with says which few shapes are tried. No text fits two of them.
+ *    number of digits or the name that the text begins with says which few shapes are tried; the first that fits counts.
  * 3. Every byte has to fit and no letter, digit or `_` may follow: half a date is no time. The calendar and the clock are checked.
  * 4. In a line, a time counts at the first byte, in a bracket, or behind a short prefix that is no prose (stands_behind_prefix). A number
  *    counts only where what follows it says that it is a time: many messages begin with a number.
@@ -17,6 +17,8 @@
 #include <string.h>
 
 #define EXPORTED __attribute__((visibility("default")))
+/* Kept apart, so that the usual path stays short. */
+#define RARE __attribute__((noinline))
 
 /* How many bytes of a text are looked at. */
 enum { MOST_BYTES = 127 };
@@ -24,9 +26,10 @@ enum { MOST_BYTES = 127 };
 /* The kinds of consumers/decode/times.py, with the same numbers. */
 enum kind { OTHER, SYSLOG, NUMBER, GLOG, ACCESS };
 
-/* A time before 1970, which there is not, and a zone that is not written; as in consumers/decode/found.py and line_zones.py. */
+/* A time before 1970, which there is not; a zone that is not written, one that is written as `Europe/Berlin`, and an abbreviation of
+ * several. As in consumers/decode/found.py and line_zones.py. */
 #define NO_TIME INT64_MIN
-enum { NO_ZONE = INT16_MAX };
+enum { NO_ZONE = INT16_MAX, NAMED_ZONE = INT16_MAX - 1, UNSURE_ZONE = INT16_MAX - 2 };
 
 enum { FIRST_YEAR = 1970, LAST_YEAR = 2262, MONTHS = 12, NOON = 12 };
 #define DAY_MS INT64_C(86400000)
@@ -139,7 +142,7 @@ enum {
     WITHOUT_YEAR = 2,
     WITHOUT_SECONDS = 4,
     SHORT_YEAR = 8,       /* 70 to 99 are 1970 to 1999 */
-    YEAR_FOLLOWS = 16,    /* the year stands at the end, behind a blank */
+    YEAR_FOLLOWS = 16,    /* the year may stand at the end, behind a blank */
     HALF_DAY = 32,        /* AM or PM may follow */
     ANY_ORDER = 64,       /* the month may also be the day */
 };
@@ -164,6 +167,8 @@ static const struct shape two_digits[] = {
     {"dd/bbb/YYYY:HH:MM:SS", ACCESS, 0},
     {"dd/bbb/YYYY HH:MM:SS", ACCESS, 0},
     {"yy/mm/dd HH:MM:SS", OTHER, SHORT_YEAR},
+    {"mm/dd/yy HH:MM:SS", OTHER, SHORT_YEAR | HALF_DAY}, /* where the first cannot be the year: the second is above 12 */
+    {"mm/d?/YYYY:HH:MM:SS", OTHER, ANY_ORDER},
     {"mm/d?/YYYY H?:MM:SS", OTHER, ANY_ORDER | HALF_DAY},
     {"mm/d?/YYYY, H?:MM:SS", OTHER, ANY_ORDER | HALF_DAY},
     {"mm-dd HH:MM:SS", OTHER, WITHOUT_YEAR | WITHOUT_ZONE},
@@ -173,6 +178,8 @@ static const struct shape two_digits[] = {
     {"dd bbb YYYY HH:MM:SS", OTHER, 0},
     {"dd bbb HH:MM:SS", OTHER, WITHOUT_YEAR},
     {"dd-bbb-YYYY HH:MM:SS", OTHER, 0},
+    {"dd-bbb-yy HH:MM:SS", OTHER, SHORT_YEAR},
+    {"dd-bbb-yy HH.MM.SS", OTHER, SHORT_YEAR | HALF_DAY},
     {0},
 };
 static const struct shape four_digits[] = {
@@ -182,6 +189,13 @@ static const struct shape four_digits[] = {
     {"YYYY.mm.dd HH:MM:SS", OTHER, 0},
     {"YYYY.mm.dd-HH:MM:SS", OTHER, 0},
     {"YYYY-mm-dd-HH.MM.SS", OTHER, 0},
+    {"YYYY bbb ed HH:MM:SS", SYSLOG, 0},
+    {"YYYY bbb d HH:MM:SS", SYSLOG, 0},
+    {"YYYY-bbb-dd HH:MM:SS", OTHER, 0},
+    {"YYYY:mm:dd-HH:MM:SS", SYSLOG, 0},
+    {"YYYY:mm:dd HH:MM:SS", OTHER, 0},
+    {"YYYY-mm-dd, HH:MM:SS", OTHER, 0},
+    {"YYYY-mm-dd:HH:MM:SS", OTHER, 0},
     {"YYYY-mm-ddTHH:MM", OTHER, WITHOUT_SECONDS},
     {"YYYY-mm-dd HH:MM", OTHER, WITHOUT_SECONDS},
     {0},
@@ -201,17 +215,21 @@ static const struct shape eight_digits[] = {
     {0},
 };
 static const struct shape month_name[] = {
-    {"bbb ed HH:MM:SS", SYSLOG, WITHOUT_YEAR | WITHOUT_ZONE},
-    {"bbb d HH:MM:SS", SYSLOG, WITHOUT_YEAR | WITHOUT_ZONE},
+    {"bbb ed HH:MM:SS", SYSLOG, WITHOUT_YEAR | YEAR_FOLLOWS},
+    {"bbb d HH:MM:SS", SYSLOG, WITHOUT_YEAR | YEAR_FOLLOWS},
     {"bbb ed YYYY HH:MM:SS", OTHER, 0},
     {"bbb d YYYY HH:MM:SS", OTHER, 0},
     {"bbb d?, YYYY H?:MM:SS", OTHER, HALF_DAY},
+    {"bbb d?, YYYY, H?:MM:SS", OTHER, HALF_DAY},
+    {"bbb d?, YYYY @ H?:MM:SS", OTHER, HALF_DAY},
     {0},
 };
 static const struct shape weekday_name[] = {
-    {"aaa bbb ed HH:MM:SS", OTHER, YEAR_FOLLOWS},
-    {"aaa bbb d HH:MM:SS", OTHER, YEAR_FOLLOWS},
+    {"aaa bbb ed HH:MM:SS", OTHER, WITHOUT_YEAR | YEAR_FOLLOWS | HALF_DAY},
+    {"aaa bbb d HH:MM:SS", OTHER, WITHOUT_YEAR | YEAR_FOLLOWS | HALF_DAY},
+    {"aaa bbb ed YYYY HH:MM:SS", OTHER, HALF_DAY},
     {"aaa, d? bbb YYYY HH:MM:SS", OTHER, 0},
+    {"aaa ed bbb YYYY HH:MM:SS", OTHER, HALF_DAY},
     {0},
 };
 static const struct shape glog_letter[] = {
@@ -329,11 +347,64 @@ static int read_half_day(struct text text, int at, int *half_hours)
     return place + 2;
 }
 
+/* Whether a text is this word. */
+static bool is_text(struct text text, const char *word) { return (size_t)text.size == strlen(word) && stands_at(text, 0, word); }
+
+/* Whether a text is one of n words. */
+static bool is_any_text(struct text text, const char *const words[], int count)
+{
+    for (int i = 0; i < count; i++)
+        if (is_text(text, words[i]))
+            return true;
+    return false;
+}
+
+/* Whether a text is the name of a level, in any case. */
+static bool is_level(struct text text)
+{
+    static const char *const names[] = {
+        "trace", "debug", "info",  "notice", "warn",  "warning", "error",  "err",
+        "fatal", "crit",  "critical", "alert", "emerg", "panic", "severe", "\xc5\xbf" "evere", /* the capital of the long s is S */
+    };
+    if (text.size < 3 || text.size > 8)
+        return false;
+    uint8_t folded[8];
+    for (int i = 0; i < text.size; i++)
+        folded[i] = lower(text.bytes[i]);
+    return is_any_text((struct text){folded, text.size}, names, sizeof names / sizeof *names);
+}
+
+/* Whether three capitals or the name of a level begin at `at`. */
+static bool begins_level(struct text text, int at)
+{
+    if (is_capital(byte_at(text, at)) && is_capital(byte_at(text, at + 1)) && is_capital(byte_at(text, at + 2)))
+        return true;
+    int end = at;
+    while (is_word_byte(byte_at(text, end)))
+        end++;
+    return is_level((struct text){text.bytes + at, end - at});
+}
+
+/* Whether what stands from `at` on may follow `+hh` behind a blank: nothing, a mark, or a level behind blanks. Who writes ` +03` means a
+ * zone; ` -10 degrees` is prose. */
+static bool may_follow_hours(struct text text, int at, bool has_zero)
+{
+    uint8_t byte = byte_at(text, at);
+    if (at == text.size || is_one_of(byte, "])>|,;:\"'"))
+        return true;
+    int begin = at;
+    while (is_blank(byte_at(text, at)))
+        at++;
+    return at > begin && (has_zero || at == text.size || is_one_of(byte_at(text, at), "[(<{|-") || begins_level(text, at));
+}
+
 /* Reads `+hh`, `+hhmm` or `+hh:mm`. Returns where it ends, -1 where there is none. */
-static int read_signed_zone(struct text text, int at, bool is_behind_blank, int *zone_min)
+RARE static int read_signed_zone(struct text text, int at, bool is_behind_blank, int *zone_min)
 {
     int digits = digits_at(text, at + 1);
     bool has_colon = digits == 2 && byte_at(text, at + 3) == ':' && digits_at(text, at + 4) == 2;
+    /* `+03:10.0.0.7(4711)` is a zone and an address. */
+    has_colon &= !(is_behind_blank && byte_at(text, at + 6) == '.');
     bool has_minutes = has_colon || digits == 4;
     if (digits != 2 && digits != 4)
         return -1;
@@ -341,29 +412,186 @@ static int read_signed_zone(struct text text, int at, bool is_behind_blank, int 
     if (hours >= 24 || minutes >= 60)
         return -1;
     /* What stands behind a blank may be another number: all zones of today are less than 15 hours away, in quarters of an hour. */
-    if (is_behind_blank && (!has_minutes || hours >= 15 || minutes % 15))
+    if (is_behind_blank && (hours >= 15 || minutes % 15))
+        return -1;
+    if (is_behind_blank && !has_minutes && !may_follow_hours(text, at + 3, byte_at(text, at + 1) == '0'))
         return -1;
     *zone_min = (hours * 60 + minutes) * (byte_at(text, at) == '-' ? -1 : 1);
     return at + 3 + (has_minutes ? 2 : 0) + has_colon;
 }
 
-/* Reads a zone: `Z`, `UTC`, `GMT`, or one with a sign. A blank may stand before; then a sign needs its minutes: ` -1` is no zone. Returns
- * where it ends, `at` where there is none. */
+/* Abbreviations of zones: minutes ahead of UTC, UNSURE_ZONE where the zones of today that have the name differ. */
+static const struct abbreviation {
+    char name[5];
+    int16_t zone_min;
+} abbreviations[] = {
+    {"ACDT", 630},  {"ACST", 570},  {"ADT", -180},     {"AEDT", 660},  {"AEST", 600},  {"AKDT", -480}, {"AKST", -540}, {"AST", UNSURE_ZONE},
+    {"AWST", 480},  {"BST", 60},    {"CAT", 120},      {"CDT", -300},  {"CEST", 120},  {"CET", 60},    {"CST", UNSURE_ZONE}, {"EAT", 180},
+    {"EDT", -240},  {"EEST", 180},  {"EET", 120},      {"EST", -300},  {"HKT", 480},   {"HST", -600},  {"IDT", 180},   {"IST", UNSURE_ZONE},
+    {"JST", 540},   {"KST", 540},   {"MDT", -360},     {"MEST", 120},  {"MET", 60},    {"MSK", 180},   {"MST", -420},  {"NDT", -150},
+    {"NST", -210},  {"NZDT", 780},  {"NZST", 720},     {"PDT", -420},  {"PKT", 300},   {"PST", -480},  {"SAST", 120},  {"SGT", 480},
+    {"WAT", 60},    {"WEST", 60},   {"WET", 0},        {"WIB", 420},   {"WIT", 540},   {"WITA", 480},
+};
+
+/* Whether a name goes on at `at`: with a letter, a digit or `_`, or with what joins words. Hosts are called `Z-1`. */
+static bool is_name_at(struct text text, int at)
+{
+    return is_word_byte(byte_at(text, at)) || (is_one_of(byte_at(text, at), "-./@") && is_word_byte(byte_at(text, at + 1)));
+}
+
+/* Reads an abbreviation of a zone but `UTC` and `GMT`. Returns where it ends, -1 where there is none. */
+static int read_abbreviation(struct text text, int at, int *zone_min)
+{
+    if (!is_capital(byte_at(text, at + 1)))
+        return -1;
+    int end = at + 2;
+    while (end < at + 5 && is_capital(byte_at(text, end)))
+        end++;
+    if (end < at + 3 || end > at + 4 || is_name_at(text, end) || !is_one_of(byte_at(text, end - 1), "TKBA"))
+        return -1;
+    for (int i = 0; i < (int)(sizeof abbreviations / sizeof *abbreviations); i++)
+        if (strlen(abbreviations[i].name) == (size_t)(end - at) && stands_at(text, at, abbreviations[i].name)) {
+            *zone_min = abbreviations[i].zone_min;
+            return end;
+        }
+    return -1;
+}
+
+/* Reads what may stand behind `UTC` or `GMT`: `+3`, `+03`, `+0300`, `+03:00`. Returns where it ends, `at` where there is none. */
+static int read_hours_of_utc(struct text text, int at, int *zone_min)
+{
+    uint8_t sign = byte_at(text, at);
+    if (sign != '+' && sign != '-')
+        return at;
+    int digits = digits_at(text, at + 1), end = at + 1 + digits;
+    if (digits != 1 && digits != 2 && digits != 4)
+        return at;
+    int hours = (int)number_at(text, at + 1, digits == 4 ? 2 : digits), minutes = 0;
+    if (digits == 4) {
+        minutes = (int)number_at(text, at + 3, 2);
+    } else if (byte_at(text, end) == ':' && digits_at(text, end + 1) == 2) {
+        minutes = (int)number_at(text, end + 1, 2);
+        end += 3;
+    }
+    if (hours >= 15 || minutes >= 60)
+        return at;
+    *zone_min = (hours * 60 + minutes) * (sign == '-' ? -1 : 1);
+    return end;
+}
+
+/* Where the long name of a zone ends that JavaScript writes behind it, ` (Central European Standard Time)`; `at` where there is none. */
+static int behind_long_name(struct text text, int at)
+{
+    if (byte_at(text, at) != ' ' || byte_at(text, at + 1) != '(' || !is_capital(byte_at(text, at + 2)))
+        return at;
+    int end = at + 2;
+    while (is_letter(byte_at(text, end)) || byte_at(text, end) == ' ')
+        end++;
+    return byte_at(text, end) == ')' && stands_at(text, end - 4, "Time") ? end + 1 : at;
+}
+
+/* Reads the name of a zone, as `Europe/Berlin`. Returns where it ends, -1 where there is none. */
+static int read_region(struct text text, int at)
+{
+    static const char *const areas[] = {"Africa/",    "America/", "Antarctica/", "Arctic/", "Asia/",   "Atlantic/",
+                                        "Australia/", "Europe/",  "Etc/",        "Indian/", "Pacific/"};
+    if (is_capital(byte_at(text, at + 1)) || !is_one_of(byte_at(text, at), "AEIP"))
+        return -1;
+    for (int i = 0; i < (int)(sizeof areas / sizeof *areas); i++) {
+        if (!stands_at(text, at, areas[i]))
+            continue;
+        int begin = at + (int)strlen(areas[i]), end = begin;
+        while (is_word_byte(byte_at(text, end)) || is_one_of(byte_at(text, end), "/+-"))
+            end++;
+        return is_capital(byte_at(text, begin)) && is_word_byte(byte_at(text, end - 1)) ? end : -1;
+    }
+    return -1;
+}
+
+/* Reads the name of a zone in brackets behind an offset, `[Europe/Berlin]` or `[UTC]`, as Java writes it. Returns where it ends, `at` where
+ * there is none. */
+RARE static int read_bracketed_zone(struct text text, int at)
+{
+    int ignored_min = 0, begin = at + 1, end;
+    if (stands_at(text, begin, "UTC") || stands_at(text, begin, "GMT"))
+        end = read_hours_of_utc(text, begin + 3, &ignored_min);
+    else if (byte_at(text, begin) == 'Z')
+        end = begin + 1;
+    else if ((end = read_region(text, begin)) < 0)
+        end = read_abbreviation(text, begin, &ignored_min);
+    return end > begin && byte_at(text, end) == ']' ? end + 1 : at;
+}
+
+/* Reads a zone that is written with a letter: `Z`, `UTC`, `GMT+3`, `CET`, `Europe/Berlin`. Returns where it ends, -1 where there is none. */
+RARE static int read_named_zone(struct text text, int at, bool is_behind_blank, int *zone_min)
+{
+    uint8_t first = byte_at(text, at);
+    if (first == 'z' || first == 'Z') {
+        *zone_min = 0;
+        return is_behind_blank && (first == 'z' || is_name_at(text, at + 1)) ? -1 : at + 1;
+    }
+    if (!is_capital(first))
+        return -1;
+    if (is_one_of(first, "UG") && (stands_at(text, at, "UTC") || stands_at(text, at, "GMT"))) {
+        *zone_min = 0;
+        return behind_long_name(text, read_hours_of_utc(text, at + 3, zone_min));
+    }
+    int end = read_abbreviation(text, at, zone_min);
+    if (end < 0 && is_behind_blank && (end = read_region(text, at)) >= 0)
+        *zone_min = NAMED_ZONE;
+    return end;
+}
+
+/* Whether a zone may begin with the letter at `at`: `INFO` and other words behind a time are refused here. */
+static bool may_be_named_zone(struct text text, int at)
+{
+    uint8_t first = byte_at(text, at), second = byte_at(text, at + 1), third = byte_at(text, at + 2);
+    if (first == 'Z' || first == 'z')
+        return true;
+    if (!is_capital(first))
+        return false;
+    if (!is_capital(second))
+        return is_one_of(first, "AEIP"); /* areas: `Europe/…` */
+    return third == 'T' || byte_at(text, at + 3) == 'T' || (third == 'C' && first == 'U') || (third == 'K' && first == 'M') ||
+           (third == 'B' && first == 'W'); /* UTC, MSK, WIB; all others have a T there */
+}
+
+/* Where the name of a zone ends that Go writes behind its offset, ` +0300 MSK` or ` +0300 +03`, and the reading of its clock, ` m=+0.5`; `at`
+ * where neither is written. */
+RARE static int behind_zone_again(struct text text, int at)
+{
+    int ignored_min = 0, end = at;
+    if (byte_at(text, at) != ' ')
+        return at;
+    if (is_one_of(byte_at(text, at + 1), "+-") && digits_at(text, at + 2) == 2)
+        end = at + 4;
+    else if ((end = read_named_zone(text, at + 1, true, &ignored_min)) < 0)
+        return at;
+    if (is_word_byte(byte_at(text, end)))
+        return at;
+    if (stands_at(text, end, " m=+") && is_digit(byte_at(text, end + 4)))
+        for (end += 4; is_digit(byte_at(text, end)) || byte_at(text, end) == '.'; end++)
+            continue;
+    return end;
+}
+
+/* Reads a zone, perhaps behind a blank; a sign there needs minutes or what says that it is a zone: ` -1` is none. Returns where it ends,
+ * `at` where there is none. */
 static int read_zone(struct text text, int at, int *zone_min)
 {
     bool is_behind_blank = byte_at(text, at) == ' ';
-    int place = at + is_behind_blank, end = -1, found_min = 0;
+    int place = at + is_behind_blank, found_min = 0;
     uint8_t first = byte_at(text, place);
-    if (first == '+' || first == '-')
-        end = read_signed_zone(text, place, is_behind_blank, &found_min);
-    else if (first == 'Z' || (first == 'z' && !is_behind_blank))
-        end = place + 1;
-    else if (stands_at(text, place, "UTC") || stands_at(text, place, "GMT"))
-        end = place + 3;
+    if (first != '+' && first != '-' && !may_be_named_zone(text, place))
+        return at;
+    int end = first == '+' || first == '-' ? read_signed_zone(text, place, is_behind_blank, &found_min)
+                                           : read_named_zone(text, place, is_behind_blank, &found_min);
     if (end < 0 || is_word_byte(byte_at(text, end)))
         return at;
     *zone_min = found_min;
-    return end;
+    if (byte_at(text, end) == '[')
+        return read_bracketed_zone(text, end);
+    return first == '+' || first == '-' ? behind_zone_again(text, end) : end;
 }
 
 /* Puts a month and a day whose order is not known in order, and returns whether it is certain. */
@@ -379,15 +607,26 @@ static bool order_date(int fields[FIELDS], bool month_first)
 }
 
 /* Days since 1970 of the date that was read; without a year month * 32 + day. -1 for no date. */
-static int64_t days_of_shape(const struct shape *shape, const int fields[FIELDS])
+static int64_t days_of_fields(const int fields[FIELDS], bool has_year, bool is_short_year)
 {
-    int month = fields[MONTH], day = fields[DAY];
-    if (shape->flags & WITHOUT_YEAR)
+    int month = fields[MONTH], day = fields[DAY], year = fields[YEAR];
+    if (!has_year)
         return is_month(month) && day >= 1 && day <= 31 ? month * 32 + day : -1;
-    int year = fields[YEAR];
-    if (shape->flags & SHORT_YEAR)
+    if (is_short_year)
         year += year < FIRST_YEAR % 100 ? 2000 : 1900;
     return days_of(year, month, day);
+}
+
+/* Reads a year behind a blank, and returns where it ends, `at` where there is none. */
+static int read_year(struct text text, int at, int fields[FIELDS])
+{
+    if (byte_at(text, at) != ' ' || digits_at(text, at + 1) != 4)
+        return at;
+    int year = (int)number_at(text, at + 1, 4);
+    if (year < FIRST_YEAR || year > LAST_YEAR)
+        return at;
+    fields[YEAR] = year;
+    return at + 5;
 }
 
 /* Reads a time of one shape that begins at `at`. Returns whether there is one. */
@@ -404,10 +643,11 @@ static bool read_shape(const struct shape *shape, struct text text, int at, stru
         end = read_half_day(text, end, &half_hours);
     if (!(shape->flags & WITHOUT_ZONE))
         end = read_zone(text, end, &zone_min);
+    bool has_year = !(shape->flags & WITHOUT_YEAR);
     if (shape->flags & YEAR_FOLLOWS) {
-        end = read_template(" YYYY", text, end, fields);
-        if (end < 0)
-            return false;
+        int year_end = read_year(text, end, fields);
+        has_year = year_end > end;
+        end = year_end;
     }
     if (is_word_byte(byte_at(text, end)) || ((shape->flags & WITHOUT_SECONDS) && byte_at(text, end) == ':'))
         return false;
@@ -419,12 +659,13 @@ static bool read_shape(const struct shape *shape, struct text text, int at, stru
     }
     if ((shape->flags & ANY_ORDER) && !order_date(fields, is_half))
         return false;
-    int64_t days = days_of_shape(shape, fields), clock_ms = ms_of_clock(fields[HOUR], fields[MINUTE], fields[SECOND]);
+    int64_t days = days_of_fields(fields, has_year, shape->flags & SHORT_YEAR);
+    int64_t clock_ms = ms_of_clock(fields[HOUR], fields[MINUTE], fields[SECOND]);
     if (days < 0 || clock_ms < 0)
         return false;
     time->local_ms = days * DAY_MS + clock_ms + fraction_ms;
     time->zone_min = (int16_t)zone_min;
-    time->has_year = !(shape->flags & WITHOUT_YEAR);
+    time->has_year = has_year;
     time->end = (uint8_t)end;
     time->start = (uint8_t)at;
     time->kind = (uint8_t)shape->kind;
@@ -488,33 +729,6 @@ static bool read_time(struct text text, int at, struct time *time)
         if (read_shape(shape, text, at, time))
             return true;
     return false;
-}
-
-/* Whether a text is this word. */
-static bool is_text(struct text text, const char *word) { return (size_t)text.size == strlen(word) && stands_at(text, 0, word); }
-
-/* Whether a text is one of n words. */
-static bool is_any_text(struct text text, const char *const words[], int count)
-{
-    for (int i = 0; i < count; i++)
-        if (is_text(text, words[i]))
-            return true;
-    return false;
-}
-
-/* Whether a text is the name of a level, in any case. */
-static bool is_level(struct text text)
-{
-    static const char *const names[] = {
-        "trace", "debug", "info",  "notice", "warn",  "warning", "error",  "err",
-        "fatal", "crit",  "critical", "alert", "emerg", "panic", "severe", "\xc5\xbf" "evere", /* the capital of the long s is S */
-    };
-    if (text.size < 3 || text.size > 8)
-        return false;
-    uint8_t folded[8];
-    for (int i = 0; i < text.size; i++)
-        folded[i] = lower(text.bytes[i]);
-    return is_any_text((struct text){folded, text.size}, names, sizeof names / sizeof *names);
 }
 
 /* Whether a text is two or more capitals and digits, the first a capital. */
@@ -678,7 +892,7 @@ static bool stands_behind_prefix(struct text prefix, enum kind kind)
     if (kind == NUMBER)
         return is_mark(prefix);
     return (kind == ACCESS && is_access_prefix(prefix)) || are_words(prefix) || is_letter_prefix(prefix) || is_key(prefix) ||
-           is_bracketed_level(prefix);
+           is_bracketed_level(prefix) || is_text(prefix, "# Time: "); /* of MySQL's slow log */
 }
 
 /* Whether a character is not cut by the end of a text in UTF-8. */
@@ -700,14 +914,7 @@ static bool may_follow_number(struct text text, int at)
         at++;
     if (at == begin || at >= text.size || is_space(text.bytes[at]))
         return false;
-    if (!is_letter(text.bytes[at]))
-        return is_whole_character(text, at);
-    if (is_capital(text.bytes[at]) && is_capital(byte_at(text, at + 1)) && is_capital(byte_at(text, at + 2)))
-        return true;
-    int end = at;
-    while (is_word_byte(byte_at(text, end)))
-        end++;
-    return is_level((struct text){text.bytes + at, end - at});
+    return is_letter(text.bytes[at]) ? begins_level(text, at) : is_whole_character(text, at);
 }
 
 /* Reads a time at `at` that counts there, apart from what stands before it. A time that was read and does not count leaves its `start`:
@@ -751,6 +958,26 @@ static int next_word(struct text text, int at)
     return at;
 }
 
+/* Reads the time of Linux' audit, `msg=audit(1795428000.123:456)`. */
+RARE static bool read_audit_time(struct text text, struct time *time)
+{
+    static const char mark[] = "audit(";
+    enum { MARK_BYTES = sizeof mark - 1 };
+    if (!is_one_of(byte_at(text, 0), "ant[")) /* `audit`, `node=`, `type=`, and the kernel's bracket */
+        return false;
+    int at = find_byte(text, 0, '(', text.size) + 1;
+    if (at < MARK_BYTES || !stands_at(text, at - MARK_BYTES, mark))
+        return false;
+    struct time found = {0};
+    if (!read_time(text, at, &found) || byte_at(text, found.end) != ':')
+        return false;
+    int digits = digits_at(text, found.end + 1);
+    if (!digits || byte_at(text, found.end + 1 + digits) != ')')
+        return false;
+    *time = found;
+    return true;
+}
+
 /* Finds the time at the beginning of a line. Returns whether there is one. */
 static bool find_time(struct text text, struct time *time)
 {
@@ -765,7 +992,7 @@ static bool find_time(struct text text, struct time *time)
             return true;
     }
     return read_behind_prefix(text, find_byte(text, 0, '[', LAST_START) + 1, time) ||
-           read_behind_prefix(text, find_byte(text, 0, '=', LAST_START) + 1, time);
+           read_behind_prefix(text, find_byte(text, 0, '=', LAST_START) + 1, time) || read_audit_time(text, time);
 }
 
 /* The columns of times.LineTimes, with room for all rows. */
@@ -804,7 +1031,7 @@ EXPORTED void find_line_times(const uint8_t *data, const int32_t *ends, int64_t 
     }
 }
 
-/* Reads the time that each of n texts is, from its first byte to its last. As find_line_times otherwise. */
+/* Reads the time that each of n texts is, from its first byte to its last, perhaps within brackets. As find_line_times otherwise. */
 EXPORTED void read_whole_times(const uint8_t *data, const int32_t *ends, int64_t rows, int64_t *local_ms, int16_t *zone_min, bool *has_year,
                                uint8_t *end, uint8_t *start, uint8_t *kind)
 {
@@ -812,7 +1039,8 @@ EXPORTED void read_whole_times(const uint8_t *data, const int32_t *ends, int64_t
     for (int64_t row = 0; row < rows; row++) {
         struct time time = {0};
         struct text text = text_of(data, ends, row);
-        bool is_time = read_time(text, 0, &time) && time.end == text.size;
+        bool is_bracketed = text.size > 1 && text.bytes[0] == '[' && text.bytes[text.size - 1] == ']';
+        bool is_time = read_time(text, is_bracketed, &time) && time.end == text.size - is_bracketed;
         put(columns, row, is_time, &time);
     }
 }

@@ -14,6 +14,10 @@ from consumers.decode.rules import Clock
 
 DAY_MS: Final = 24 * 3600 * 1000
 NO_ZONE: Final = np.iinfo(np.int16).max
+NAMED_ZONE: Final = NO_ZONE - 1
+"""The zone is written as `Europe/Berlin`; `consumers.decode.times` puts its offset in place."""
+UNSURE_ZONE: Final = NO_ZONE - 2
+"""The zone is an abbreviation that several have, as `IST`: only the topic's settings can say which."""
 FIRST_YEAR, LAST_YEAR = 1970, 2262
 _LAST_MS: Final = np.iinfo(np.int64).max // 10**6
 """The last millisecond that nanoseconds in int64 reach: in April 2262."""
@@ -57,15 +61,18 @@ class LineTimes:
 
         `kafka_ms`: Kafka's times, int64[n].
         """
-        is_time = self.end > 0
+        is_unsure = self.zone_min == UNSURE_ZONE
+        is_time = (self.end > 0) & ~is_unsure if clock.timezone is None else self.end > 0
+        zone_min = np.where(is_unsure, NO_ZONE, self.zone_min)
         time_ms = np.where(is_time, self.local_ms, NO_TIME)
         without_year = np.flatnonzero(is_time & ~self.has_year)
         if len(without_year):
-            time_ms[without_year] = _times_without_year(self.local_ms[without_year], kafka_ms[without_year], clock)
-        zoned = np.flatnonzero(is_time & self.has_year & (self.zone_min != NO_ZONE) & (self.zone_min != 0))
-        time_ms[zoned] -= self.zone_min[zoned].astype(np.int64) * _MINUTE_MS
+            parts = (self.local_ms[without_year], zone_min[without_year], kafka_ms[without_year])
+            time_ms[without_year] = _times_without_year(*parts, clock)
+        zoned = np.flatnonzero(is_time & self.has_year & (zone_min != NO_ZONE) & (zone_min != 0))
+        time_ms[zoned] -= zone_min[zoned].astype(np.int64) * _MINUTE_MS
         if clock.timezone is not None:
-            local = np.flatnonzero(is_time & self.has_year & (self.zone_min == NO_ZONE))
+            local = np.flatnonzero(is_time & self.has_year & (zone_min == NO_ZONE))
             time_ms[local] = times_in_zone(self.local_ms[local], clock.timezone)
         time_ms[(time_ms < 0) | (time_ms > _LAST_MS)] = NO_TIME
         return time_ms
@@ -112,7 +119,22 @@ def _distinct(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np
     return distinct, np.repeat(places, np.diff(begins, append=len(numbers)))
 
 
-def _times_without_year(local_ms: NDArray[np.int64], kafka_ms: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:
+def _times_without_year(
+    local_ms: NDArray[np.int64], zone_min: NDArray[np.int16], kafka_ms: NDArray[np.int64], clock: Clock
+) -> NDArray[np.int64]:  # fmt: skip
+    """Return times without a year, of zones that may be written."""
+    is_zoned = zone_min != NO_ZONE
+    if not is_zoned.any():
+        return _times_of_last_year(local_ms, kafka_ms, clock)
+    time_ms = np.where(is_zoned, NO_TIME, _times_of_last_year(local_ms, kafka_ms, clock))
+    rows = np.flatnonzero(is_zoned)
+    ahead_ms = zone_min[rows].astype(np.int64) * _MINUTE_MS
+    found = _times_of_last_year(local_ms[rows], np.where(kafka_ms[rows] > 0, kafka_ms[rows] + ahead_ms, 0), Clock(year=clock.year))
+    time_ms[rows] = np.where(found == NO_TIME, NO_TIME, found - ahead_ms)
+    return time_ms
+
+
+def _times_of_last_year(local_ms: NDArray[np.int64], kafka_ms: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:
     """Return times in the given year, or in the one that puts them last, but at most a day after Kafka's time.
 
     Without that year and without Kafka's time there is none.

@@ -45,6 +45,8 @@ class FieldNames:
     """Fields with the template of the text, which the settings trust."""
     keep: tuple[str, ...] = ()
     """Fields that are kept besides the well-known ones, whatever the bound for others is."""
+    documented_service: bool = True
+    """Whether the documented names of a service count too: in firewalls' records they are what the traffic was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,14 +11,16 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.columns import Coded, Column, coded, coded_texts, join_texts, replace_rows, string_column, take
+from consumers.columns import Coded, Column, as_texts, coded, coded_texts, join_texts, replace_rows, string_column, take, text_bytes
 from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.entries import Entries
 from consumers.decode.found import Found, Values, undecodable
 from consumers.decode.inner_objects import InnerObjects
+from consumers.decode.joined import join_entries
 from consumers.decode.kept_fields import kept_object
 from consumers.decode.levels import level_of_syslog
 from consumers.decode.rules import DecodeRules
+from consumers.decode.syslog_bodies import SyslogBodies
 from consumers.decode.syslog_frames import split_frames
 from consumers.decode.syslog_heads import SyslogHeads, read_heads
 from consumers.decode.text_reader import without_nul
@@ -32,12 +34,16 @@ _FACILITIES: Final = (
 )  # fmt: skip
 _LEAST_WRONG_PRIORITY: Final = 8 * len(_FACILITIES)
 _NIL: Final = "-"
+_LONGEST_BLANK: Final = 4
+"""Bytes of a text that may be blanks only."""
 _PROCESS: Final = "process.pid"
 _PROCESS_MARK: Final = f'"{_PROCESS}":0'
 _NUMBER: Final = r"^(?:0|[1-9][0-9]{0,14})$"
 _ANY_NUMBER: Final = "0"
 _PARAMETER: Final = re.compile(r'\[([^\s=\]"\[]+)|([^\s=\]"]+)="((?:[^"\\]|\\.)*)"', re.DOTALL)
 """The beginning of an element, or one of its parameters."""
+_COLON_PARAMETER: Final = re.compile(r'([^\s:;\]"\[]++):"((?:[^"\\]++|\\.)*+)"', re.DOTALL)
+"""A parameter as Check Point writes it."""
 _ESCAPED: Final = re.compile(r'\\(["\\\]])')
 
 
@@ -51,6 +57,7 @@ class SyslogReader:
         self._rules = rules
         self._tally = tally
         self._inner = InnerObjects(rules, tally)
+        self._bodies = SyslogBodies(rules, tally)
 
     def read(self, values: Values) -> Found:
         """Read n values; one of whose messages is not syslog is not read at all."""
@@ -70,11 +77,29 @@ class SyslogReader:
         if failed:
             whole &= ~np.isin(frames.place[valid.place[heads.row]], list(failed))
         if not whole.all():
-            heads = _taken(heads, np.flatnonzero(whole))
+            heads = heads.taken(np.flatnonzero(whole))
         message = valid.place[heads.row]
         place = frames.place[message]
-        entries = self._inner.open(self._entries(heads, place, frames.sub[message], values.kafka_ms[place]), values.kafka_ms[place])
-        return Found(entries, sorted(failed.items()))
+        kafka_ms = values.kafka_ms[place]
+        entries = self._with_bodies(self._entries(heads, place, frames.sub[message], kafka_ms), heads, kafka_ms)
+        return Found(self._inner.open(entries, kafka_ms), sorted(failed.items()))
+
+    def _with_bodies(self, entries: Entries, heads: SyslogHeads, kafka_ms: NDArray[np.int64]) -> Entries:
+        """Return entries with what the texts of those without a head say, and with the level of their priority where they name none."""
+        alone = np.flatnonzero(text_bytes(heads.time) == 0)
+        if len(alone):
+            alone = alone[(text_bytes(heads.host)[alone] == 0) & (text_bytes(heads.tag)[alone] == 0)]
+        if not len(alone):
+            return entries
+        found = self._bodies.read(take(entries.text, alone), kafka_ms[alone])
+        bodies = join_entries([read._replace(row=alone[read.row]) for read in found])
+        if not bodies.size:
+            return entries
+        rest = np.setdiff1d(np.arange(entries.size), bodies.row, assume_unique=True)
+        named = [bodies.level.text(place) or entries.level.text(row) for place, row in enumerate(bodies.row.tolist())]
+        bodies = bodies._replace(row=entries.row[bodies.row], sub=entries.sub[bodies.row], level=coded_texts(named))
+        joined = join_entries([entries.take(rest), bodies])
+        return joined.take(np.lexsort((joined.sub, joined.row)))
 
     def _entries(self, heads: SyslogHeads, row: NDArray[np.int64], sub: NDArray[np.int32], kafka_ms: NDArray[np.int64]) -> Entries:
         priority = coded(heads.priority)
@@ -83,12 +108,23 @@ class SyslogReader:
         return Entries(
             row=row,
             sub=sub,
-            text=heads.text,
+            text=self._texts(heads),
             time_ms=parse_times(heads.time, kafka_ms, self._rules.clock),
             service=_without_nil(heads.tag),
             level=Coded(levels.codes[priority.codes], levels.values),
             fields=self._fields(heads, priority, ["" if number is None else _FACILITIES[number >> 3] for number in numbers]),
         )
+
+    def _texts(self, heads: SyslogHeads) -> Column:
+        """Return the texts; where a message has none, its id and its structured data."""
+        short = np.flatnonzero(text_bytes(heads.text) <= _LONGEST_BLANK)
+        empty = short[[not text.strip() for text in as_texts(take(heads.text, short))]]
+        if not len(empty):
+            return heads.text
+        parts = [_without_nil(take(column, empty)) for column in (heads.msgid, heads.structured)]
+        made = [" ".join(filter(None, (part.text(place) for part in parts))) for place in range(len(empty))]
+        self._tally.made_texts += sum(map(bool, made))
+        return replace_rows(heads.text, empty, string_column(made)) if any(made) else heads.text
 
     def _fields(self, heads: SyslogHeads, priority: Coded, facilities: Sequence[str]) -> Column:
         """Return the kept fields: few distinct objects, and in them the number of the process, which is another in many lines."""
@@ -125,6 +161,8 @@ class SyslogReader:
 def read_structured(structured: str) -> dict[str, str]:
     """Return the parameters of structured data as `sd.ID.NAME`; of one that is given twice the first."""
     found: dict[str, str] = {}
+    if begun := _COLON_PARAMETER.match(structured, 1):
+        return {name: _ESCAPED.sub(r"\1", value) for name, value in _COLON_PARAMETER.findall(structured, begun.start())}
     element = ""
     for begun, name, value in _PARAMETER.findall(structured):
         if begun:
@@ -157,8 +195,3 @@ def _without_nil(column: Column) -> Coded:
         return found
     labels = coded_texts(["" if value == _NIL else value for value in found.values])
     return Coded(labels.codes[found.codes], labels.values)
-
-
-def _taken(heads: SyslogHeads, rows: NDArray[np.int64]) -> SyslogHeads:
-    row, *columns = heads
-    return SyslogHeads(row[rows], *(take(column, rows) for column in columns))

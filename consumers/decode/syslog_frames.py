@@ -12,17 +12,13 @@ from numpy.typing import NDArray
 
 from consumers.columns import byte_column, take, utf8_of
 from consumers.decode.found import Values, too_many_entries, undecodable
+from consumers.decode.syslog_patterns import BEGINS, BEGINS_OTHERWISE
 from consumers.rejection import Rejection
 from consumers.text.regex import find_matching
 
 _BETWEEN: Final = re.compile(rb"[\r\n\0]*\n(?=<[0-9]{1,3}>)")
 _COUNT: Final = re.compile(rb"[\r\n\0]{0,3}([1-9][0-9]{0,8}) (?=<)")
 _NOTHING: Final = b"\r\n\0 "
-_MONTH: Final = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
-_BEGINS: Final = (
-    r"^(?:[\r\n\x00]{0,3}[1-9][0-9]{0,8} )?<[0-9]{1,3}>"
-    rf"(?:1 | ?(?:[0-9]*: )?(?:[^\s:*]+: )?[*.]?(?:[0-9]{{4}} )?{_MONTH} [ 0-9]| ?[0-9]{{4}}-[0-9][0-9]-[0-9][0-9][T ][0-9])"
-)
 _LINE_FEED, _LESS, _BLANK = b"\n< "
 _LONGEST_COUNT: Final = 12
 """Line ends before it counted."""
@@ -85,14 +81,18 @@ def split_messages(value: bytes) -> list[bytes] | None:
 
 
 def find_syslog(values: Values) -> NDArray[np.int64]:
-    """Return the values that are syslog for sure: a priority, maybe after an octet count, then the version of RFC 5424 or a date."""
+    """Return the values that are syslog for sure: a priority, maybe after an octet count, then a head or what is hardly prose."""
     data, ends = utf8_of(values.column)
     rows = np.flatnonzero(np.diff(ends) > 1)
     rows = rows[(data[ends[rows]] == _LESS) & _IS_DIGIT[data[ends[rows] + 1]]]
     rows = np.union1d(rows, _find_counted(data, ends))
     if not len(rows):
         return rows
-    return rows[find_matching(values.column if len(rows) == values.size else take(values.column, rows), _BEGINS)]
+    sure = rows[find_matching(values.column if len(rows) == values.size else take(values.column, rows), BEGINS)]
+    others = np.setdiff1d(rows, sure, assume_unique=True)
+    if not len(others):
+        return sure
+    return np.union1d(sure, others[find_matching(take(values.column, others), BEGINS_OTHERWISE)])
 
 
 def _find_several(values: Values) -> NDArray[np.int64]:

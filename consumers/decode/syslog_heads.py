@@ -4,51 +4,35 @@ RFC 5424, and what is called RFC 3164: that only describes what was found in 200
 The default files of rsyslog and syslog-ng have the same without a priority.
 """
 
+import re
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.columns import Column, concat, cut_texts, join_texts, string_column, take, text_bytes, utf8_of
+from consumers.columns import Column, coded, concat, cut_texts, join_texts, string_column, take, text_bytes, utf8_of
+from consumers.decode import syslog_patterns as patterns
+from consumers.decode.levels import level_of_name
 from consumers.text.regex import extract_groups, find_containing
 
-_PRIORITY: Final = r"<(?P<pri>\d{1,3})>"
-_MONTH: Final = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
-_CLOCK: Final = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
-_BSD: Final = rf"(?:\d{{4}} )?{_MONTH} (?: \d|\d\d?)(?: \d{{4}})? {_CLOCK}"
-_ISO: Final = rf"\d{{4}}-\d\d-\d\d[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?"
-_HOST: Final = r"(?P<host>[^\s:\[]+)"
-_TAG: Final = r"(?P<tag>[A-Za-z0-9_./@%+~#$-]+)(?:\([^()\s]*\))?"
-_PROCESS: Final = r"(?:\[(?P<pid>[^\]\s]+)\]:? ?|:(?: |$))"
-_TAG_AND_PROCESS: Final = _TAG + _PROCESS
-_OTHER_TAG_AND_PROCESS: Final = _TAG_AND_PROCESS.replace("<tag>", "<tag2>").replace("<pid>", "<pid2>")
-_ELEMENT: Final = r'\[[^\s=\]"\[]+(?: +[^\s=\]"]+="(?:[^"\\]|\\.)*")* *\]'
-_ZONE: Final = "(?:UTC|GMT|[A-Z]{1,3}[SD]T|CET|MSK|JST)"
-_TO_SD: Final = rf"^(?P<head>{_PRIORITY}1 (?P<time>[^\s]+) (?P<host>[^\s]+) (?P<tag>[^\s]+) (?P<pid>[^\s]+) (?P<msgid>[^\s]+) (?P<sd>-"
-_TO_TEXT: Final = r"(?:$| ?[\r\n]+$| (?:\x{FEFF})? ?))"
-"""rsyslog puts a blank before many messages, so one goes."""
-
-WITHOUT_SD: Final = rf"{_TO_SD}) (?:\x{{FEFF}})?)[^\s\x{{FEFF}}]"
-RFC_5424: Final = rf"(?s){_TO_SD}|(?:{_ELEMENT})+){_TO_TEXT}"
-USUAL_BSD: Final = rf"^(?P<head>{_PRIORITY}(?P<time>{_MONTH} [ \d]\d {_CLOCK}) {_HOST} {_TAG_AND_PROCESS})"
-USUAL_ISO: Final = rf"^(?P<head>(?:{_PRIORITY})?(?P<time>{_ISO}) {_HOST} {_TAG_AND_PROCESS})"
-WITHOUT_HOST: Final = rf"^(?P<head>{_PRIORITY}(?P<time>{_MONTH} [ \d]\d {_CLOCK}) {_TAG_AND_PROCESS})"
-CISCO: Final = (
-    rf"^(?P<head>{_PRIORITY}(?:\d*: )?(?:(?P<before>[^\s:*]+): )?(?:\*{_BSD}|\.?(?P<time>{_BSD}))(?: {_ZONE})?"
-    r"(?: (?P<host>[^\s:%]+))?(?: ?: ?| ))%[A-Za-z0-9_]+-(?:[A-Za-z0-9_]+-)?\d-"
-)
-"""The mnemonic, `%SYS-5-CONFIG_I`, is the message's kind: it stays in the text. A star before the time says that the clock is not set."""
-RFC_3164: Final = (
-    rf"^(?P<head>(?:{_PRIORITY} ?)?(?P<time>{_BSD}|{_ISO}) (?:"
-    rf"{_TAG_AND_PROCESS}|(?P<host>[^\s]+)(?:$|[\r\n]| {{1,2}}(?:{_OTHER_TAG_AND_PROCESS})?)))"
-)
-NO_TIME_AT_ALL: Final = rf"^(?P<head>{_PRIORITY} ?(?:{_TAG_AND_PROCESS})?)"
-_OF_5424: Final = (WITHOUT_SD, RFC_5424)
-_OF_OTHERS: Final = (USUAL_BSD, USUAL_ISO, WITHOUT_HOST, CISCO, RFC_3164, NO_TIME_AT_ALL)
+_OF_5424: Final = (patterns.WITHOUT_SD, patterns.RFC_5424, patterns.VERSION_AND_TAG, patterns.NO_SD, patterns.EPOCH)
+_OF_OTHERS: Final = (
+    patterns.USUAL_BSD, patterns.USUAL_ISO, patterns.WITHOUT_HOST, patterns.CISCO, patterns.MNEMONIC, patterns.RFC_3164,
+    patterns.OTHER_STAMP, patterns.DEVICE, patterns.NO_TIME_AT_ALL,
+)  # fmt: skip
 """In this order. The usual ones find what the general ones after them would find, in a quarter of the time: RE2 need not look back."""
+_OF_DOUBTFUL: Final = (
+    patterns.RELAYED, patterns.NUMBERED, patterns.MNEMONIC, patterns.ROW, patterns.OTHER_STAMP,
+)  # fmt: skip
+"""For messages whose host or tag can be none."""
+_WITH_PERCENT: Final = frozenset({patterns.CISCO, patterns.MNEMONIC, patterns.RELAYED})
 _COLUMNS: Final = ("pri", "time", "host", "tag", "pid", "msgid", "sd")
 _OTHER_NAMES: Final = {"host": "before", "tag": "tag2", "pid": "pid2"}
 _LESS, _MORE, _ONE, _BLANK = b"<>1 "
+_DATE_BYTES: Final = len("2026-11-23")
+"""Of a time whose clock stands behind a blank, so that every word behind it was taken for the one before."""
+_NO_HOST: Final = re.compile(r"[\[<].*|\d+,\d{4}/.*|(?:19|20)\d\d", re.DOTALL)
+_NO_TAG: Final = re.compile(r"\d+|%.*", re.DOTALL)
 
 
 class SyslogHeads(NamedTuple):
@@ -68,25 +52,89 @@ class SyslogHeads(NamedTuple):
     process: Column
     msgid: Column
     structured: Column
-    """Structured data of RFC 5424 as it is written."""
+    """Structured data of RFC 5424, or what stands in its place, as it is written."""
+
+    def taken(self, places: NDArray[np.int64]) -> "SyslogHeads":
+        """Return those at the given places."""
+        row, *columns = self
+        return SyslogHeads(row[places], *(take(column, places) for column in columns))
 
 
 def read_heads(messages: Column) -> SyslogHeads:
     """Read n messages; each row depends on its message alone."""
     is_5424 = _may_be_5424(messages)
+    of_5424 = _joined(_read_in_order(messages, np.flatnonzero(is_5424), _OF_5424))
+    of_others = _joined(_read_in_order(messages, np.flatnonzero(~is_5424), _OF_OTHERS))
+    if of_5424:
+        of_5424 = _read_again(messages, of_5424, np.flatnonzero(text_bytes(of_5424.time) == _DATE_BYTES), (patterns.NO_SD,))
+    if of_others:
+        doubtful = np.union1d(_find_no_hosts(of_others), _find_no_tags(of_others))
+        if len(doubtful):
+            of_others = _read_again(messages, of_others, doubtful, _OF_DOUBTFUL)
+            of_others = _read_again(messages, of_others, _find_no_hosts(of_others), (patterns.TIME_ALONE,))
+    found = [heads for heads in (of_5424, of_others) if heads]
+    return _joined(found) or _read(messages, np.empty(0, np.int64), patterns.RFC_5424)
+
+
+def _read_again(messages: Column, heads: SyslogHeads, places: NDArray[np.int64], in_order: tuple[str, ...]) -> SyslogHeads:
+    """Return heads with those at some places as other patterns find them; as they are where none fits."""
+    again = _joined(_read_in_order(messages, heads.row[places], in_order))
+    if again is None:
+        return heads
+    kept = heads.taken(np.flatnonzero(~np.isin(heads.row, again.row)))
+    return _joined([kept, again]) or heads
+
+
+def _read_in_order(messages: Column, rows: NDArray[np.int64], in_order: tuple[str, ...]) -> list[SyslogHeads]:
+    """Return the heads of the given rows, each by the first pattern that fits it."""
     found: list[SyslogHeads] = []
-    for patterns, left in ((_OF_5424, np.flatnonzero(is_5424)), (_OF_OTHERS, np.flatnonzero(~is_5424))):
-        for pattern in patterns:
-            rows = np.intersect1d(left, find_containing(messages, "%"), assume_unique=True) if pattern is CISCO else left
-            if len(rows):
-                found.append(_read(messages, rows, pattern))
-                left = np.setdiff1d(left, found[-1].row, assume_unique=True)  # noqa: PLW2901 - what is left for the next pattern
-    found = [heads for heads in found if len(heads.row)] or [_read(messages, np.empty(0, np.int64), RFC_5424)]
-    if len(found) == 1:
-        return found[0]
+    for pattern in in_order:
+        chosen = rows
+        if pattern in _WITH_PERCENT and len(rows):
+            chosen = np.intersect1d(rows, find_containing(messages, "%"), assume_unique=True)
+        if len(chosen):
+            heads = _read(messages, chosen, pattern)
+            if len(heads.row):
+                found.append(heads)
+                rows = np.setdiff1d(rows, heads.row, assume_unique=True)
+    return found
+
+
+def _joined(found: list[SyslogHeads]) -> SyslogHeads | None:
+    """Return heads of different messages in their order; None if there are none."""
+    if len(found) <= 1:
+        return found[0] if found else None
     order = np.argsort(np.concatenate([heads.row for heads in found]))
     row, *columns = zip(*found, strict=True)
     return SyslogHeads(np.concatenate(row)[order], *(take(concat(column), order) for column in columns))
+
+
+def _find_no_hosts(heads: SyslogHeads) -> NDArray[np.int64]:
+    """Return the places of heads whose host is a zone, a level, a bracket or so, and of those with nothing but a level for a tag."""
+    host, tag = coded(heads.host), coded(heads.tag)
+    no_host = [bool(_NO_HOST.fullmatch(name)) or _is_zone(name) or (name.isupper() and _is_level(name)) for name in host.values]
+    found = np.flatnonzero(np.array(no_host, np.bool_)[host.codes]) if any(no_host) else np.empty(0, np.int64)
+    levels = np.array([_is_level(name) for name in tag.values], np.bool_)
+    if not levels.any():
+        return found
+    is_alone = (text_bytes(heads.time) == 0) & (text_bytes(heads.process) == 0)
+    return np.union1d(found, np.flatnonzero(is_alone & levels[tag.codes]))
+
+
+def _find_no_tags(heads: SyslogHeads) -> NDArray[np.int64]:
+    """Return the places of heads whose tag is a zone, a number or a mnemonic."""
+    tag = coded(heads.tag)
+    no_tag = [bool(_NO_TAG.fullmatch(name)) or _is_zone(name) for name in tag.values]
+    return np.flatnonzero(np.array(no_tag, np.bool_)[tag.codes]) if any(no_tag) else np.empty(0, np.int64)
+
+
+def _is_zone(name: str) -> bool:
+    return patterns.IS_ZONE.fullmatch(name) is not None
+
+
+def _is_level(name: str) -> bool:
+    """Whether this is the name of a level, of more than one letter."""
+    return len(name) > 1 and bool(level_of_name(name))
 
 
 def _read(messages: Column, rows: NDArray[np.int64], pattern: str) -> SyslogHeads:

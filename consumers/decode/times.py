@@ -14,13 +14,17 @@ or the client of an access log. One behind prose is part of the message. A bare 
 time: many messages begin with a number.
 """
 
+import re
 from collections.abc import Callable
+from functools import cache
+from typing import Final
+from zoneinfo import ZoneInfo, available_timezones
 
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.columns import Column, utf8_of
-from consumers.decode.line_zones import LineTimes
+from consumers.columns import Column, as_texts, cut_texts, take, utf8_of
+from consumers.decode.line_zones import NAMED_ZONE, NO_ZONE, LineTimes, times_in_zone
 from consumers.decode.rules import UTC_CLOCK, Clock
 from consumers.native import BYTES, PLACES, SIZE, c_function, output_of
 
@@ -50,9 +54,32 @@ def _read(read: Callable[..., None], texts: Column) -> LineTimes:
     data, ends = utf8_of(texts)
     times = LineTimes(len(texts))
     read(data, ends, len(texts), times.local_ms, times.zone_min, times.has_year, times.end, times.start, times.kind)
+    named = np.flatnonzero(times.zone_min == NAMED_ZONE)
+    if len(named):
+        _read_named_zones(texts, times, named)
     return times
 
 
+def _read_named_zones(texts: Column, times: LineTimes, rows: NDArray[np.int64]) -> None:
+    """Put the offsets of zones that are written as `Europe/Berlin`; a zone that there is not counts as not written."""
+    times.zone_min[rows] = NO_ZONE
+    written = as_texts(cut_texts(take(texts, rows), times.start[rows], times.end[rows]))
+    names = np.array([_REGION.sub("", text) for text in written])
+    for name in np.unique(names).tolist():
+        if name in _zone_names():
+            of_zone = rows[(names == name) & times.has_year[rows]]
+            local_ms = times.local_ms[of_zone]
+            times.zone_min[of_zone] = (local_ms - times_in_zone(local_ms, ZoneInfo(name))) // _MINUTE_MS
+
+
+@cache
+def _zone_names() -> frozenset[str]:
+    return frozenset(available_timezones())
+
+
+_REGION: Final = re.compile(r".*[ ]", re.DOTALL)
+"""What stands before the name of a zone."""
+_MINUTE_MS: Final = 60_000
 _COLUMNS = tuple(output_of(kind) for kind in (np.int64, np.int16, np.bool_, np.uint8, np.uint8, np.uint8))
 _READ_WHOLE_TIMES = c_function(__file__, "line_times", "read_whole_times", BYTES, PLACES, SIZE, *_COLUMNS)
 _FIND_LINE_TIMES = c_function(__file__, "line_times", "find_line_times", BYTES, PLACES, SIZE, *_COLUMNS)

@@ -84,6 +84,10 @@ SEEDS: Mapping[Format, tuple[bytes, ...]] = {
         b'<13>Nov 14 22:13:20 host app[3]: @cee: {"msg":"a\tb","level":"warn","v":NaN,"host.name":"x"}',
         b"20 <13>1 - - - - - - ab20 <13>1 - - - - - - cd",
         b"<34>1 - - - - - -\n<0>Jan  1 00:00:00 h x",
+        b'<189>date=2026-11-23 time=11:00:00 tz="+0100" level="notice" service="HTTPS" msg="a b"\n<11>{"msg":"x","time":1}',
+        b'<134>time=1795428000|product=VPN-1 & x|a=b|\n<187>1 2026-11-23T10:00:00Z h app web.1 - [a:"b"; c:"d\\""]',
+        b"<189>Nov 23 10:00:00 sw1 45: 046: *Nov 23 11:00:00.123 CET: %LINK-5-X: y\n<188>Nov 23 2026 10:00:00+01:00 hw %%01A/4/B(l)[0]:c",
+        b'<30>2026:11:23-10:00:00 utm a[1]: b\n<134>1 1795428000.12 MX flows a=b\n<165>1 2026-11-23T10:00:00Z h a - I [x@1 k="v"]',
     ),
     "msgpack": (
         encode({"log": "it failed", "level": "warn", "kubernetes": {"pod_name": "w"}, "@timestamp": 1_699_999_999.25}),

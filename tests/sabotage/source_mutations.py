@@ -281,9 +281,65 @@ SOURCE_MUTATIONS: Changes = {
         "consumers/decode/test_times.py::the_zone_of_the_rules_is_that_of_times_without_one",
     ),
     "consumers/decode/line_zones.py: a zone that is written has the wrong sign": (
-        "time_ms[zoned] -= self.zone_min[zoned]",
-        "time_ms[zoned] += self.zone_min[zoned]",
+        "time_ms[zoned] -= zone_min[zoned]",
+        "time_ms[zoned] += zone_min[zoned]",
         "consumers/decode/test_times.py::a_time_is_read_in_every_shape",
+    ),
+    "consumers/decode/line_times.c: hours behind a blank are a zone in prose too": (
+        "if (is_behind_blank && !has_minutes && !may_follow_hours(text, at + 3, byte_at(text, at + 1) == '0'))",
+        "if (0)",
+        "consumers/decode/test_line_times.py::a_time_is_told_by_its_place_its_kind_and_what_is_written",
+    ),
+    "consumers/decode/line_times.c: the hours behind UTC are left out": (
+        "return behind_long_name(text, read_hours_of_utc(text, at + 3, zone_min));",
+        "return at + 3;",
+        "consumers/decode/test_times.py::a_time_is_read_in_every_shape",
+    ),
+    "consumers/decode/line_zones.py: an abbreviation of several zones is UTC": (
+        "(self.end > 0) & ~is_unsure if clock.timezone is None else self.end > 0",
+        "self.end > 0",
+        "consumers/decode/test_times.py::what_is_no_time_is_none",
+    ),
+    "consumers/decode/line_zones.py: the zone of a time without a year has the wrong sign": (
+        "found - ahead_ms)",
+        "found + ahead_ms)",
+        "consumers/decode/test_times.py::a_time_is_read_in_every_shape",
+    ),
+    "consumers/decode/times.py: the name of a zone is not read": (
+        "if name in _zone_names():",
+        "if name in ():",
+        "consumers/decode/test_times.py::a_time_is_read_in_every_shape",
+    ),
+    "consumers/decode/syslog.py: a message of structured data alone vanishes": (
+        "if any(made) else heads.text",
+        "if not made else heads.text",
+        "consumers/decode/test_golden.py",
+        "properties/test_syslog_heads.py::each_message_is_an_entry_or_counted",
+    ),
+    "consumers/decode/decoder.py: an entry without a text is not counted": (
+        "joined.size - with_text.size",
+        "0",
+        "properties/test_syslog_heads.py::each_message_is_an_entry_or_counted",
+    ),
+    "consumers/decode/syslog.py: the level of a priority wins over that of the object behind it": (
+        "bodies.level.text(place) or entries.level.text(row)",
+        "entries.level.text(row) or bodies.level.text(place)",
+        "properties/test_syslog_heads.py::an_object_behind_a_priority_is_read_as_json_and_its_level_wins",
+    ),
+    "consumers/decode/syslog_bodies.py: the zone of a date and a clock in two pairs is left out": (
+        "np.where((zoned == NO_TIME) & no_zone,",
+        "np.where(zoned != 1,",
+        "properties/test_syslog_heads.py::pairs_behind_a_priority_are_fields_and_its_level_is_theirs",
+    ),
+    "consumers/decode/json_roles.py: the service of a firewall's traffic is who wrote the line": (
+        "SERVICE_NAMES if names.documented_service else ()",
+        "SERVICE_NAMES",
+        "consumers/decode/test_golden.py",
+    ),
+    "consumers/decode/syslog_heads.py: the name of a zone is a program": (
+        "bool(_NO_TAG.fullmatch(name)) or _is_zone(name)",
+        "bool(_NO_TAG.fullmatch(name))",
+        "consumers/decode/test_golden.py",
     ),
     "consumers/decode/otlp_json.py: an id of OTLP in JSON is taken for base64": (
         'return hex_id(found.lower()) if _HEX.issuperset(found) else ""',

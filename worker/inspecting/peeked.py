@@ -52,7 +52,8 @@ class Peek:
         """Return what `--json` prints of a record that a worker would poll at `now_ms`."""
         kafka_ms = bounded_times(np.array([record.time_ms]), now_ms)
         tally = self._tally
-        before, replaced, repaired, opened = tally.records.copy(), tally.replaced_records, tally.repaired.copy(), tally.opened_texts
+        before, repaired = tally.records.copy(), tally.repaired.copy()
+        replaced, opened, made = tally.replaced_records, tally.opened_texts, tally.made_texts
         decoded = self._reader.decoder.decode([record.value], kafka_ms, [record.headers] if record.headers else None)
         forms = [form for form, records in tally.records.items() if records > before[form] and form != "none"]
         rejection = decoded.rejected[0][1] if decoded.rejected else None
@@ -62,6 +63,8 @@ class Peek:
         notes += [f"repaired: {REPAIRS[what]}" for what in defects if what != UTF_8]
         if tally.opened_texts > opened:
             notes.append("its text is an object of JSON and is read as one")
+        if tally.made_texts > made:
+            notes.append("a message of syslog has no text: it is made of its id and structured data")
         if is_far(record.time_ms, now_ms):
             notes.append("Kafka's time is before 1970 or more than a day ahead: the time when a worker reads it stands for it")
         entries = [] if rejection or is_empty else self._entries(int(kafka_ms[0]), decoded)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol, get_args
 
 from consumers.decode.compressed import Codec
+from consumers.decode.decode_tally import NO_TEXT
 from consumers.decode.json_repair import REPAIRS
 from consumers.kafka.kafka_source import KafkaSource
 from consumers.ledger import Ledger
@@ -161,6 +162,8 @@ def _decoding(service: RunningService) -> Iterator[Sample]:
     yield Sample(m.INVALID_UTF8_TOTAL, tally.replaced_records)
     for what in REPAIRS:
         yield Sample(m.REPAIRED_TOTAL, tally.repaired[what], (what,))
+    yield Sample(m.MADE_TEXTS_TOTAL, tally.made_texts)
+    yield Sample(m.DECODE_DROPPED_TOTAL, tally.dropped[NO_TEXT], (NO_TEXT,))
     for codec in get_args(Codec):
         yield Sample(m.DECOMPRESSED_TOTAL, tally.decompressed[codec], (codec,))
     yield Sample(m.WITHOUT_HEADERS_TOTAL, service.log_source.records_without_headers + service.query_source.records_without_headers)

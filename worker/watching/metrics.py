@@ -103,6 +103,15 @@ REPAIRED_TOTAL = Metric(
     "surrogate, control, escape, separator, or line (one that is not JSON among others).",
     ("what",),
 )
+MADE_TEXTS_TOTAL = Metric(
+    "vectail_decode_made_texts_total", "counter", "Messages of syslog without a text, which was made of their id and structured data."
+)
+DECODE_DROPPED_TOTAL = Metric(
+    "vectail_decode_dropped_entries_total",
+    "counter",
+    "Log entries that decoding left out, those inside a record of several too, by reason: no_text (nothing to index).",
+    ("reason",),
+)
 DECOMPRESSED_TOTAL = Metric(
     "vectail_decompressed_records_total", "counter", "Records whose value was compressed by its sender, by codec.", ("codec",)
 )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from consumers.columns import Column, null_column, string_column
 from consumers.decode.found import NO_TIME
-from consumers.decode.line_zones import NO_ZONE
+from consumers.decode.line_zones import NO_ZONE, UNSURE_ZONE
 from consumers.decode.times import ACCESS, GLOG, NUMBER, OTHER, SYSLOG, find_times, iso_times
 
 ISO = "2026-11-23T10:00:00Z"
@@ -54,6 +54,25 @@ def has_time(line: str) -> bool:
         ("2026-11-23 10:00:00 +1445 x", Seen(ISO_MS, 14 * 60 + 45, 1, 0, 25, OTHER)),
         ("2026-11-23 10:00:00 +1500 x", Seen(ISO_MS, NO_ZONE, 1, 0, 19, OTHER)),
         ("2026-11-23 10:00:00+01 30 x", Seen(ISO_MS, 60, 1, 0, 22, OTHER)),
+        ("2026-11-23 10:00:00 +03 x", Seen(ISO_MS, 180, 1, 0, 23, OTHER)),
+        ("2026-11-23 10:00:00 -10 ERROR", Seen(ISO_MS, -600, 1, 0, 23, OTHER)),
+        ("2026-11-23 10:00:00 -10 degrees", Seen(ISO_MS, NO_ZONE, 1, 0, 19, OTHER)),
+        ("2026-11-23 10:00:00 -10% less", Seen(ISO_MS, NO_ZONE, 1, 0, 19, OTHER)),
+        ("2026-11-23 10:00:00 +03:10.0.0.7(1):", Seen(ISO_MS, 180, 1, 0, 23, OTHER)),
+        ("2026-11-23 10:00:00 +03:LOG:", Seen(ISO_MS, 180, 1, 0, 23, OTHER)),
+        ("[2026-11-23T10:00:00+01:00[Europe/Berlin]] x", Seen(ISO_MS, 60, 1, 1, 41, OTHER)),
+        (f"{ISO}[main] x", Seen(ISO_MS, 0, 1, 0, 20, OTHER)),
+        ("2026-11-23 10:00:00 CET: x", Seen(ISO_MS, 60, 1, 0, 23, OTHER)),
+        ("2026-11-23 10:00:00 CST x", Seen(ISO_MS, UNSURE_ZONE, 1, 0, 23, OTHER)),
+        ("2026-11-23 10:00:00 GMT x", Seen(ISO_MS, 0, 1, 0, 23, OTHER)),
+        ("2026-11-23 10:00:00 GMT+3 x", Seen(ISO_MS, 180, 1, 0, 25, OTHER)),
+        ("2026-11-23 10:00:00 WARN x", Seen(ISO_MS, NO_ZONE, 1, 0, 19, OTHER)),
+        ("[23-Nov-2026 10:00:00 Europe/Berlin] x", Seen(ISO_MS, 60, 1, 1, 35, OTHER)),
+        ("Feb 29 00:00:00 CET: x", Seen((2 * 32 + 29) * DAY_MS, 60, 0, 0, 19, SYSLOG)),
+        ("Feb 29 00:00:00 CET-1 x", Seen((2 * 32 + 29) * DAY_MS, NO_ZONE, 0, 0, 15, SYSLOG)),
+        ("type=A msg=audit(1795428000.123:45): x", Seen(ISO_MS + 123, 0, 1, 17, 31, NUMBER)),
+        ("type=A msg=audit(1795428000.123): x", Seen(NO_TIME, NO_ZONE, 1, 0, 0, OTHER)),
+        (f"# Time: {ISO}\n# User@Host: a", Seen(ISO_MS, 0, 1, 8, 28, OTHER)),
         ("web-1 | 2026-11-23 10:00:00 x", Seen(ISO_MS, NO_ZONE, 1, 8, 27, OTHER)),
         ("Feb 29 00:00:00 web-1 x", Seen((2 * 32 + 29) * DAY_MS, NO_ZONE, 0, 0, 15, SYSLOG)),
         ("I0229 00:00:00.001 x", Seen((2 * 32 + 29) * DAY_MS + 1, NO_ZONE, 0, 0, 18, GLOG)),

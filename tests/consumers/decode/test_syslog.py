@@ -14,7 +14,8 @@ from consumers.decode.decode_tally import DecodeTally
 from consumers.decode.found import NO_TIME, Found, Values
 from consumers.decode.rules import Clock, DecodeRules, FieldNames
 from consumers.decode.syslog import SyslogReader, read_structured
-from consumers.decode.syslog_heads import CISCO, RFC_3164, read_heads
+from consumers.decode.syslog_heads import read_heads
+from consumers.decode.syslog_patterns import CISCO, RFC_3164
 
 KAFKA_MS = 1_795_400_000_000
 """2026-11-23T02:13:20Z."""
@@ -80,8 +81,8 @@ def test_what_was_written_as_rfc_5424_comes_back(  # noqa: PLR0913 - the fields 
     stamp = "-" if time is None else time.isoformat()
     head = f"<{priority}>1 {stamp} {host or '-'} {app or '-'} {process or '-'} {msgid or '-'} {written or '-'} "
     value = head.encode() + b"\xef\xbb\xbf" * bom + text.encode()
-    if not text.strip("\r\n") and not bom:
-        text = ""  # of a message without text not even line ends are left
+    if not text.removeprefix(" ") or not (text.strip("\r\n") or bom):
+        text = " ".join(filter(None, (msgid, written)))  # instead of a text that is none, and of line ends
     found = read([value], DecodeRules(max_other_fields=1_000)).entries
     assert as_texts(found.text) == [text.removeprefix(" ")]
     assert found.time_ms[0] == (NO_TIME if time is None else ms(time))
@@ -137,7 +138,8 @@ def test_the_usual_patterns_find_what_the_general_one_finds(pieces: list[str]) -
     general = re.match(RFC_3164.replace("$", r"\Z").replace(r"\Z-", "$-"), message, re.ASCII)
     assume(general and not re.match(CISCO, message, re.ASCII))
     assert general
+    names = (general["host"], general["tag"] or general["tag2"], general["pid"] or general["pid2"])
+    assume(not any(re.match(r"[<\[]|\d+$", name or "") for name in names[:2]))  # what can be no host and no tag is looked at again
     heads = read_heads(string_column([message]))
     found = [as_texts(column)[0] for column in (heads.host, heads.tag, heads.process, heads.text)]
-    names = (general["host"], general["tag"] or general["tag2"], general["pid"] or general["pid2"])
     assert found == [*(name or "" for name in names), message[general.end() :]]

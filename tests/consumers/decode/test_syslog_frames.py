@@ -52,11 +52,15 @@ def test_auto_reads_syslog_by_priority_and_date_and_all_else_as_text() -> None:
     sure = [
         *(b"<34>1 2003-10-11T22:14:15.003Z host su - ID47 - text", b"<34>Oct 11 22:14:15 host su: text", b"<34>1 - - - - - - text"),
         *(b"<13>2026-11-23T01:02:03Z host app: text", b"18 <13>1 - - - - - -\n\0", b"\n29 <13>Nov 23 01:02:03 app: text"),
+        *(b"<14>1 2026-11-23T01:02:03Z host app 1 - no structured data", b'<14>{"msg":"text"}', b'<14>a=1 b="2" text', b"<14>app: text"),
+        *(b"<187>29: %LINK-3-UPDOWN: text", b"<30>2026:11:23-10:00:00 utm-1 app[1]: text", b"<6>[   12.345678] usb 1-1: text"),
+        *(b"<30>firewall,info input: text", b"<134>CEF:0|a|b|1|2|c|3|text", b"16 <14>app[1]: text"),
         *(b"<189>29: *Mar  1 18:46:11: %SYS-5-CONFIG_I: text", b"<189>29: r1: Mar  1 18:46:11: %SYS-5-CONFIG_I: text"),
     ]
     unsure = [
         *(b"<13>text", b"<b>1 text", b"<1", b"<", b"1 <", b"12 <13>text", b"2026-11-23T01:02:03Z host app: text", b"<13>11 text"),
-        *(b"<14>1 2026-11-23T01:02:03Z host app 1 - no structured data", b"<1234>1 - - - - - - text"),
+        *(b"<14>1 yesterday host app 1 - no structured data", b"<1234>1 - - - - - - text", b"<5> retries left", b"<192>app: text"),
+        *(b'<404>{"a":1}', b"<013>a=1 b=2", b"<13>a=1 and no more", b"<12> of 30: done", b"<b>date=2026-11-23 time=10:00:00</b>"),
     ]
     for values, form in ((sure, "syslog"), (unsure, "text")):
         decoder = Decoder()

@@ -102,6 +102,14 @@ def test_what_is_no_text_is_said_to_need_a_format(tmp_path: Path) -> None:
     assert "otlp_proto" in notes[1]
 
 
+def test_a_text_that_was_made_of_structured_data_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "syslog"
+    path.write_bytes(b'<14>1 2026-11-23T10:00:00Z h a - I1 [x@1 a="b"]\n<14>1 2026-11-23T10:00:00Z h a - I1 [x@1 a="b"] text\n')
+    made, said = look(path)["records"]
+    assert (made["entries"][0]["text"], said["entries"][0]["text"]) == ('I1 [x@1 a="b"]', "text")
+    assert ("structured data" in made["notes"][0], said["notes"]) == (True, [])
+
+
 def test_a_format_that_is_asked_for_holds_and_its_rejections_are_shown(file: Path) -> None:
     told = look(file, form="json")
     assert [one["outcome"] for one in told["records"]] == ["rejected", "entries", "entries", "rejected", "empty", "rejected"]
