@@ -22,7 +22,7 @@ MOST_IN_ROOM: Final[Mapping[str, int]] = {
     "consumers/groupless": 350,
     "consumers/kafka": 2_400,
     "consumers/text": 2_500,
-    "producers": 1_450,
+    "producers": 1_800,
     "sinks": 2_350,
     "sinks/milvus": 3_900,
     "sinks/reading": 3_350,

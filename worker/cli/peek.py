@@ -18,8 +18,9 @@ from consumers.groupless.groupless_reader import GrouplessReader, RangeUnreadabl
 from consumers.kafka.source_settings import SourceMisconfigured
 from consumers.record import Partition, Record
 from consumers.registry import RegistryAway, RegistryMisconfigured
-from producers.file_lines import STDIN, FileUnreadable, LineTooLarge, check_files, read_files
+from producers.file_lines import STDIN, FileUnreadable, LineTooLarge, read_files
 from worker.cli.exits import failure, user_error
+from worker.cli.output import warn
 from worker.connections import open_registry
 from worker.embedding.loaded import model_of
 from worker.embedding.model.errors import ModelError
@@ -96,9 +97,7 @@ def _look_at(settings: Settings, topic: str, records: Sequence[Record]) -> list[
 
 def _lines_of(options: PeekOptions, settings: Settings, topic: str) -> Iterator[Record]:
     """Return the first lines of a file as records that have no time. Raises FileUnreadable."""
-    if options.source != STDIN:
-        check_files([options.source])
-    lines = read_files([options.source], max_record_bytes=settings.decode.max_record_bytes)
+    lines = read_files([options.source], say=warn, max_record_bytes=settings.decode.max_record_bytes)
     for offset, line in enumerate(islice(lines, options.number)):
         value = line.head + bytes(line.size_bytes - len(line.head)) if isinstance(line, LineTooLarge) else line
         yield Record(topic, 0, offset, "", 0, None, value, ())
