@@ -34,7 +34,7 @@ MOST_IN_ROOM: Final[Mapping[str, int]] = {
     "worker/embedding/engine": 800,
     "worker/embedding/model": 1_500,
     "worker/estimate": 1_100,
-    "worker/indexing": 5_250,
+    "worker/indexing": 5_450,
     "worker/inspecting": 5_500,
     "worker/masks": 750,
     "worker/querying": 3_500,

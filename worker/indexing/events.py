@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from consumers.columns import Column, as_texts, null_column, replace_rows, string_column, take, text_bytes
 from consumers.decode.entries import Decoded
-from worker.indexing.event_rules import EventRule, event_rule, is_blank_letter, letters_of
+from worker.indexing.event_languages import EventRule
+from worker.indexing.event_rules import event_rule, is_blank_letter, letters_of
 from worker.indexing.record_columns import RecordColumns
 from worker.indexing.record_pieces import JoinedPieces, PieceBounds, find_partial, join_pieces
 from worker.settings.topic_tables import MultilineTable
