@@ -92,7 +92,18 @@ def _look_at(settings: Settings, topic: str, records: Sequence[Record]) -> list[
         )
         if fetch is not None:
             fetch.fetch_for([record.value for record in records], [record.headers for record in records])
-        return [looking.look_at(record, time.time() * 1000) for record in records]
+        return [_looked_at(looking, record, time.time() * 1000) for record in records]
+
+
+def _looked_at(looking: Peek, record: Record, now_ms: float) -> dict[str, Any]:
+    """Look at a record. One of a file has no time of Kafka's; a time in its line that needs one to find its year is as if sent now."""
+    told = looking.look_at(record, now_ms)
+    if not record.time_ms and any(entry["time_from"] == "kafka" for entry in told["entries"]):
+        sent_now = looking.look_at(record._replace(time_ms=int(now_ms)), now_ms)["entries"]
+        for entry, other in zip(told["entries"], sent_now, strict=True):
+            if entry["time_from"] == "kafka" != other["time_from"]:
+                entry |= {"time": other["time"], "time_from": other["time_from"]}
+    return told
 
 
 def _lines_of(options: PeekOptions, settings: Settings, topic: str) -> Iterator[Record]:
