@@ -116,7 +116,7 @@ def open_text(source: io.BufferedReader, name: str, say: Say) -> io.BufferedRead
     source, head = _peek(source)
     codec = next((codec for magic, codec in _MAGIC.items() if head.startswith(magic)), None)
     if codec is not None:
-        source, head = _peek(_buffered(_said(_decompressed(_blocks_of(source), codec), f"{name}: {codec}", say)))
+        source, head = _peek(_buffered(_said(_decompressed(_blocks_of(source), codec), f"{name}: {codec}", say)), _TAR[0].stop)
     if archive := _archive_of(head):
         raise OSError(f"is a {archive} archive of files: unpack it first")
     encoding = _encoding_of(head)
@@ -131,19 +131,22 @@ def is_plain(source: io.BufferedReader) -> bool:
     return not head.startswith((*_MAGIC, *_MARKS)) and _encoding_of(head) is None
 
 
-def _peek(source: io.BufferedReader) -> tuple[io.BufferedReader, bytes]:
-    """Return the source and its first bytes; only while these may become the mark of a form are more waited for."""
+def _peek(source: io.BufferedReader, least_bytes: int = 1) -> tuple[io.BufferedReader, bytes]:
+    """Return the source and its first bytes; of a pipe, more than `least_bytes` are waited for only while they may become a mark."""
     head = source.peek()
-    if len(head) >= max(map(len, _BEGINS)) or not _may_become_mark(head):
+    if source.seekable() or not _is_undecided(head, least_bytes):
         return source, head
     head = source.read1()
-    while _may_become_mark(head) and (more := source.read1()):
+    while _is_undecided(head, least_bytes) and (more := source.read1()):
         head += more
     return _buffered([head], _blocks_of(source)), head
 
 
-def _may_become_mark(head: bytes) -> bool:
-    return bool(head) and any(begin.startswith(head) and begin != head for begin in _BEGINS)
+def _is_undecided(head: bytes, least_bytes: int) -> bool:
+    """Whether the first bytes of a stream that has not ended are too few to tell its form."""
+    if len(head) < least_bytes or any(begin.startswith(head) and begin != head for begin in _BEGINS):
+        return bool(head)
+    return len(head) < _WITHOUT_MARK_BYTES and 0 in head[:2]
 
 
 def _encoding_of(head: bytes) -> str | None:

@@ -131,6 +131,8 @@ def test_half_a_character_at_the_end_of_utf_16_is_said() -> None:
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
 def test_utf_16_without_a_mark_is_told_by_its_nul(encoding: str) -> None:
     assert lines_of(TEXT.encode(encoding)) == (LINES, [])
+    assert lines_of(TEXT.encode(encoding), piece_bytes=2) == (LINES, [])
+    assert lines_of(gzip.compress(TEXT.encode(encoding)), piece_bytes=1) == (LINES, [])
 
 
 @pytest.mark.parametrize("content", [b"", b"B", b"BZh", b"BZh9 says hello\nnext", b"P", b"(\xb5 text", b"\xff", b"\x1f\x8b", b"\0" * 40])

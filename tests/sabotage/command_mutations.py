@@ -24,7 +24,7 @@ COMMAND_MUTATIONS: Changes = {
         "producers/test_file_bytes.py::a_bomb_is_one_line_that_is_too_large_in_little_memory",
     ),
     "producers/file_bytes.py: a pipe that gives one byte at a time is taken for plain": (
-        "    while _may_become_mark(head) and (more := source.read1()):\n        head += more\n",
+        "    while _is_undecided(head, least_bytes) and (more := source.read1()):\n        head += more\n",
         "",
         "producers/test_file_bytes.py::the_pieces_of_a_pipe_change_nothing",
     ),
