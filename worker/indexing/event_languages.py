@@ -50,8 +50,8 @@ def _framed(frames: str, frame: str) -> re.Pattern[bytes]:
     """
     message = _message("OBI", frame)
     own = rf"(?:{message}|(?=[{frame}]|\Z))"
-    begins = rf"(?:[Ee]{own}|[a-zA-Z](?=X{own})|[xX]{message}|[a-zA-Z](?=[{frames}]))"
-    return re.compile(rf"{begins}(?:X{own}|C(?:{message})?|[{frames}])*+".encode())
+    begins = rf"(?:[Ee]{own}|[a-zA-Z]B?(?=X{own})|[xX]{message}|[a-zA-Z](?=[{frames}]))"
+    return re.compile(rf"[a-zA-Z]B\Z|{begins}(?:X{own}|C(?:{message})?|[{frames}])*+".encode())
 
 
 _PYTHON_END: Final = r"(?:[XW](?:[ID]|W(?=I|\Z))*+(?:[XWO](?:B?[IXWO]){0,3}(?=R|B{0,3}(?:M|\Z)))?Q?(?:SI*+)?)?"
@@ -119,7 +119,8 @@ LANGUAGES: Final[Mapping[Start, EventRule]] = {
     ),
     "go": EventRule(
         (
-            ("P", r"^(?:panic|fatal error|runtime error|SIG[A-Z]+): |^unexpected fault address |panic serving \S+: "),
+            ("P", r"^(?:panic|fatal error|runtime error|SIG[A-Z]+): |panic serving \S+: "),
+            ("Y", r"^unexpected fault address |^runtime: "),
             ("G", r"^goroutine [0-9]+ .*:$|^runtime stack:$"),
             ("K", r"^\[signal |^exit status [0-9]|^PC=0x|^\.\.\.additional frames|^(?:r[a-z0-9]{1,2}|eflags|rflags|[cfg]s) +0x[0-9a-f]+$"),
             ("I", r"^\s+\S"),
@@ -128,7 +129,7 @@ LANGUAGES: Final[Mapping[Start, EventRule]] = {
             _RECORD,
         ),
         re.compile(
-            rb"[Pp][OFNI]{0,12}B{0,3}\Z|(?:[Pp](?:[OFNI]{1,12}(?=B{0,2}[GK]))?|[Gg]|[a-zA-Z](?=G))(?:[GKIFN]|B{1,3}+(?=[GK]|\Z))++"
+            rb"[Yy]Y{0,2}\Z|(?:[Yy]Y{0,2}P|[Pp])[OFNI]{0,12}B{0,3}\Z|(?:(?:[Yy]Y{0,2}P|[Pp])(?:[OFNI]{1,12}(?=B{0,2}[GK]))?|[Gg]|[a-zA-Z](?=G))(?:[GKIFN]|B{1,3}+(?=[GK]|\Z))++"
             rb"|[a-zA-Z](?:N(?:I|\Z))++"
         ),
     ),

@@ -107,6 +107,8 @@ class EventJoiner:
             if found is None:
                 break
             first, after = found.start(), self._bounded(lines, found.start(), found.end())
+            if is_open and after < found.end() == size and after > _decided_end(rule, letters, first):
+                after = size  # whether the lines up to the bound belong to the event is not known yet
             if is_blank_letter(lines.letters[first]):
                 at = first + 1
                 continue
@@ -130,6 +132,12 @@ class EventJoiner:
         while after > first + 1 and is_blank_letter(lines.letters[after - 1]):
             after -= 1
         return after
+
+
+def _decided_end(rule: EventRule, letters: bytes, first: int) -> int:
+    """Return where an event that begins at `first` ends at least, whatever comes."""
+    found = rule.event.match(letters + b"|", first)
+    return first + 1 if found is None else found.end()
 
 
 def _lines_between(rule: EventRule, records: RecordColumns, decoded: Decoded, begin: int, end: int) -> _Lines:

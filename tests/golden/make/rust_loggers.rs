@@ -72,12 +72,22 @@ fn save(folder: &str, name: &str, producer: &str, values: &[String], texts: &[St
     let mut out = format!("{{\"made_by\":\"tests/golden/make/rust_loggers.rs\",\"producer\":\"{producer}\",\"written_from_documentation\":false}}\n");
     for (number, value) in values.iter().enumerate() {
         out += &format!(
-            "{{\"value\":{},\"headers\":[],\"kafka_ms\":{KAFKA_MS},\"format\":\"auto\",\"expected\":[{{\"text\":{},\"time_ms\":{LOGGED_MS},\
+            "{{\"value_base64\":\"{}\",\"headers\":[],\"kafka_ms\":{KAFKA_MS},\"format\":\"auto\",\"expected\":[{{\"text\":{},\"time_ms\":{LOGGED_MS},\
              \"level\":\"{}\",\"service\":\"\",\"fields\":{},\"trace\":null}}]}}\n",
-            quoted(value), quoted(&texts[number]), LEVELS[number], fields[number]
+            base64(value.as_bytes()), quoted(&texts[number]), LEVELS[number], fields[number]
         );
     }
     std::fs::write(format!("{folder}/{name}.jsonl"), out).unwrap();
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let letter = |bits: u32, place: u32| LETTERS[(bits >> (18 - 6 * place) & 63) as usize] as char;
+    let block = |some: &[u8]| {
+        let bits = (0..3).fold(0, |bits, place| bits << 8 | u32::from(*some.get(place).unwrap_or(&0)));
+        (0..4).map(move |place| if place as usize <= some.len() { letter(bits, place) } else { '=' }).collect::<String>()
+    };
+    bytes.chunks(3).map(block).collect()
 }
 
 fn quoted(text: &str) -> String {

@@ -107,6 +107,7 @@ exit status 2
 ====
 2026/11/28 09:09:24 starting
 ====
+unexpected fault address 0x7f0000000000
 fatal error: all goroutines are asleep - deadlock!
 
 goroutine 1 [chan receive]:
@@ -206,6 +207,11 @@ com.fasterxml.jackson.databind.exc.UnrecognizedPropertyException: Unrecognized f
 	at shop.Reader.read(Reader.java:3)
 ====
 shop.Quiet.Exception: without frames
+====
+2026-11-23T10:00:00.123Z ERROR 1 --- [nio-8080-exec-1] o.a.c.c.C.[.[.[/] : Servlet.service() threw exception
+
+java.lang.NullPointerException: Cannot invoke "String.length()" because "s" is null
+	at shop.Cart.add(Cart.java:3) ~[classes/:na]
 ====
 2026-11-23 10:00:02,123 INFO [main] shop.Cart - last
 """,
