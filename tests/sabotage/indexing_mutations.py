@@ -3,6 +3,11 @@
 from tests.sabotage.mutation import Changes
 
 INDEXING_MUTATIONS: Changes = {
+    "worker/indexing/events.py: an event is cut at its bound before it is known which lines are its own": (
+        "                after = size  # whether",
+        "                pass  # whether",
+        "worker/indexing/test_event_languages.py::a_bound_cuts_no_event_before_it_is_known_which_lines_are_its_own",
+    ),
     "worker/indexing/event_languages.py: the lines of a message behind an exception's own line begin another event": (
         'message = _message("OBI", frame)',
         'message = _message("b", frame)',

@@ -40,12 +40,19 @@ def test_events_are_the_same_when_each_record_comes_by_itself(start: Start) -> N
     assert in_batches([line.encode() for line in LINES[start]], start, range(1, len(LINES[start]))) == sizes(BLOCKS[start])
 
 
-def in_batches(values: Sequence[bytes], start: Start, cuts: Sequence[int]) -> list[tuple[int, int]]:
+def test_a_bound_cuts_no_event_before_it_is_known_which_lines_are_its_own() -> None:
+    values = [b"failed", b"\tat a.B.c(B.java:1)", b"java.lang.Error: no frame follows", b"a line", b"INFO next"]
+    assert in_batches(values, "java", range(1, 5), max_lines=3) == in_batches(values, "java", (), max_lines=3) == [
+        (0, 2), (2, 1), (3, 1), (4, 1),
+    ]  # fmt: skip
+
+
+def in_batches(values: Sequence[bytes], start: Start, cuts: Sequence[int], *, max_lines: int = 500) -> list[tuple[int, int]]:
     """Return the row of each entry and of how many records it is, where the records come in batches that end at the cuts."""
     parts: list[tuple[int, int]] = []
     begin = 0
     for end in (*cuts, len(values)):
-        joined = join(values[begin:end], table=MultilineTable(start=start), is_over=end == len(values))
+        joined = join(values[begin:end], table=MultilineTable(start=start, max_lines=max_lines), is_over=end == len(values))
         parts += [(begin + row, records) for row, records, _ in found(joined)]
         begin += joined.held[0]
     return parts
