@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from producers.file_lines import FileUnreadable, LineTooLarge, check_files, read_files
+from producers.file_lines import FileUnreadable, LineTooLarge, read_files
 from producers.log_feed import synthetic_lines
 
 SYNTHETIC = 32_000
@@ -44,7 +44,6 @@ def texts_of_files(files: Sequence[str]) -> list[str]:
     if not files:
         return [line.decode() for line in synthetic_lines(_SEED, SYNTHETIC, _START_MS)]
     try:
-        check_files(files)
         return [line.decode("utf-8", "replace") for line in read_files(files) if line and not isinstance(line, LineTooLarge)]
     except FileUnreadable as error:
         raise SystemExit(str(error)) from error

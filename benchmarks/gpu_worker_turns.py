@@ -104,7 +104,7 @@ def run_turn(model: LoadedModel, sink: NullSink, file: Path, lines: int, *, mask
         with in_background(service) as background, ThreadPoolExecutor(1) as thread:
             watched = thread.submit(watch, service, lines, stop)
             try:
-                index_lines((str(file),), settings, background, progress, Screen(silent=True))
+                index_lines((str(file),), background, progress, Screen(silent=True))
             finally:
                 stop.set()
     seconds, shares = watched.result()

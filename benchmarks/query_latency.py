@@ -29,7 +29,7 @@ from benchmarks.query_latency_client import Answered
 from benchmarks.query_latency_figures import loaded_figures
 from benchmarks.query_latency_runs import QUERIES_PER_S, QUICK, Plan, measure_fifo, measure_idle, measure_ours
 from benchmarks.query_latency_texts import dictionary
-from producers.file_lines import check_files
+from producers.file_lines import find_files
 from worker.embedding.loaded import LoadedModel, load_model
 from worker.runtime.logs import configure_logs
 from worker.settings.settings import Settings, load_settings
@@ -56,7 +56,7 @@ def measure(chosen: Namespace) -> Figures:
     settings = load_settings(None, {"engine": {"name": chosen.engine}, "limits": {"max_in_flight_records": CAP_RECORDS}})
     plan = QUICK if chosen.quick else Plan()
     plan = plan._replace(seconds=chosen.seconds or plan.seconds, files=tuple(chosen.files))
-    check_files(plan.files)
+    find_files(plan.files)
     model = load_model(settings)
     # the FIFO service stops before it has drained, so its index may still write
     with contextlib.closing(model.engine), tempfile.TemporaryDirectory(prefix="vectail-bench-", ignore_cleanup_errors=True) as folder:

@@ -1,20 +1,30 @@
 r"""Reads files as lines, which `feed` and `demo` send to Kafka, one record per line.
 
-Lines end at `\n`; one `\r` before it is not part of the text; a last line without an end counts. Bytes are passed on unchanged. A line
-above the limit becomes a `LineTooLarge`; at most the limit and one block are held of it.
+Lines end at `\n`; one `\r` before it is not part of the text; a last line without an end counts. Bytes are passed on unchanged, those of
+compressed files and of UTF-16 as `producers.file_bytes` reads them. A line above the limit becomes a `LineTooLarge`; at most the limit
+and one block are held of it.
 """
 
 import hashlib
+import io
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
+
+from producers.file_bytes import Say, is_plain, open_text
+from producers.rotated_files import in_order
 
 MAX_RECORD_BYTES: Final = 1_000_000
 HEAD_BYTES: Final = 1_024
 STDIN: Final = "-"
 _BLOCK_BYTES: Final = 1 << 18
+
+
+def unsaid(_line: str) -> None:
+    """Say nothing, for those who read a file only to look at it."""
 
 
 class FileUnreadable(Exception):
@@ -113,35 +123,82 @@ def _lists_in(source: ByteSource, file: str, max_record_bytes: int) -> Iterator[
         yield [begin]
 
 
-def check_files(paths: Sequence[str]) -> None:
-    """Check that all files can be read, without opening them, so that pipes stay intact. Raises FileUnreadable."""
-    for path in paths:
-        if path == STDIN:
-            continue
-        if not Path(path).exists():
-            message = f"{path}: no such file"
-        elif Path(path).is_dir():
-            message = f"{path}: is a folder, not a file of lines"
-        elif not os.access(path, os.R_OK):
-            message = f"{path}: no permission to read it"
+def find_files(paths: Sequence[str], say: Say = unsaid) -> tuple[str, ...]:
+    """Return the files that these paths name, a folder's oldest first, without opening a pipe. Raises FileUnreadable.
+
+    Of a folder, files that hold no lines (archives, other binary files) or may not be read are left out, and `say` gets a line for each.
+    """
+    return tuple(chain.from_iterable(_files_at(path, say) for path in paths))
+
+
+def _files_at(path: str, say: Say) -> Iterator[str]:
+    if path == STDIN:
+        yield path
+    elif not Path(path).exists():
+        raise FileUnreadable(f"{path}: no such file")
+    elif not os.access(path, os.R_OK):
+        raise FileUnreadable(f"{path}: no permission to read it")
+    elif Path(path).is_dir():
+        yield from _files_in(path, say)
+    else:
+        yield path
+
+
+def _files_in(folder: str, say: Say) -> Iterator[str]:
+    try:
+        files = [str(path) for path in in_order(Path(folder))]
+    except OSError as error:
+        raise FileUnreadable(f"{folder}: {error.strerror or error}") from None
+    refused = {file: why for file in files if (why := _why_not_lines(file)) is not None}
+    if len(refused) == len(files):
+        raise FileUnreadable(f"{folder}: this folder holds no files of lines; folders in it are not read")
+    for file in files:
+        if file in refused:
+            say(f"{file}: left out, {refused[file]}")
         else:
-            continue
-        raise FileUnreadable(message)
+            yield file
 
 
-def read_files(paths: Sequence[str], *, max_record_bytes: int = MAX_RECORD_BYTES) -> Iterator[bytes | LineTooLarge]:
+def _why_not_lines(file: str) -> str | None:
+    """Return why a file of a folder is left out; None: it is read."""
+    try:
+        with opened_file(file) as source:
+            return "it is binary" if b"\0" in source.peek()[:HEAD_BYTES] else None
+    except FileUnreadable as error:
+        return str(error).removeprefix(f"{file}: ")
+
+
+@contextmanager
+def opened_file(path: str, say: Say = unsaid) -> Iterator[io.BufferedReader]:
+    """Open what a file says; `-` is standard input. `say` gets a line if it is cut off or damaged. Raises FileUnreadable."""
+    try:
+        with open(0 if path == STDIN else path, "rb", closefd=path != STDIN) as source:
+            yield open_text(source, path, say)
+    except OSError as error:
+        raise FileUnreadable(f"{path}: {error.strerror or error}") from None
+
+
+def is_read_in_place(path: str) -> bool:
+    """Whether a regular file is neither compressed nor recoded, so that its lines are at its bytes. Raises FileUnreadable."""
+    try:
+        with Path(path).open("rb") as source:
+            return is_plain(source)
+    except OSError as error:
+        raise FileUnreadable(f"{path}: {error.strerror or error}") from None
+
+
+def read_files(paths: Sequence[str], *, say: Say = unsaid, max_record_bytes: int = MAX_RECORD_BYTES) -> Iterator[bytes | LineTooLarge]:
     """Yield the lines of all files in turn; `-` is standard input. Raises FileUnreadable."""
-    return chain.from_iterable(read_lists(paths, max_record_bytes=max_record_bytes))
+    return chain.from_iterable(read_lists(paths, say=say, max_record_bytes=max_record_bytes))
 
 
-def read_lists(paths: Sequence[str], *, max_record_bytes: int = MAX_RECORD_BYTES) -> Iterator[list[bytes | LineTooLarge]]:
+def read_lists(
+    paths: Sequence[str], *, say: Say = unsaid, max_record_bytes: int = MAX_RECORD_BYTES
+) -> Iterator[list[bytes | LineTooLarge]]:
     """Yield the lines that `read_files` yields, those together that were read together. Raises FileUnreadable."""
-    for path in paths:
-        try:
-            with open(0 if path == STDIN else path, "rb", closefd=path != STDIN) as source:
-                yield from _lists_in(source, path, max_record_bytes)
-        except OSError as error:
-            raise FileUnreadable(f"{path}: {error.strerror or error}") from None
+    for path in find_files(paths, say):
+        with opened_file(path, say) as source:
+            yield from _lists_in(source, path, max_record_bytes)
 
 
 def _finish(line: bytes, file: str, number: int, max_record_bytes: int) -> bytes | LineTooLarge:

@@ -7,6 +7,7 @@ from consumers.decode.rules import Format
 from tests.fuzz import seeds
 from tests.fuzz.asked import HttpCheck, check_answer
 from tests.fuzz.decoding import NO_HEADERS, DecoderCheck, Headers
+from tests.fuzz.files import EVENTS, FILES, check_events, check_file
 from tests.fuzz.stored import (
     FRAME_DIM,
     FRAMES,
@@ -93,6 +94,8 @@ TARGETS: Mapping[str, Callable[[], Target]] = {
     "registry": _of_format("registry", (NO_HEADERS, _AVRO, _PROTOBUF)),
     "schema": lambda: Target(check_schema, seeds.schema_seeds()),
     "compressed": _compressed,
+    "file": lambda: Target(check_file, FILES),
+    "events": lambda: Target(check_events, EVENTS),
     "line_headers": lambda: Target(check_line_headers, (*seeds.LINES, b"\n".join(seeds.LINES))),
     "block": lambda: Target(check_block, seeds.block_seeds()),
     "frame": _frame,

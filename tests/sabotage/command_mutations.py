@@ -3,6 +3,46 @@
 from tests.sabotage.mutation import Changes
 
 COMMAND_MUTATIONS: Changes = {
+    "producers/file_bytes.py: only the first member of a compressed file is read": (
+        "            held = block\n",
+        '            held = b""\n        return\n',
+        "producers/test_file_bytes.py::members_behind_one_another_are_one_file",
+    ),
+    "producers/file_bytes.py: a file that is cut off says nothing": (
+        "                    raise _Cut\n",
+        "                    return\n",
+        "producers/test_file_bytes.py::a_cut_file_gives_its_lines_and_says_so_once",
+    ),
+    "producers/file_bytes.py: the end of a cut file of zstd is lost": (
+        "        yield from _bytes_before_error(behind)\n",
+        "",
+        "producers/test_file_bytes.py::bytes_behind_the_last_member_are_said_to_be_left_out",
+    ),
+    "producers/file_bytes.py: a bomb is unpacked at once": (
+        "yield stream.decompress(held, _BLOCK_BYTES)",
+        "yield stream.decompress(held, 1 << 30)",
+        "producers/test_file_bytes.py::a_bomb_is_one_line_that_is_too_large_in_little_memory",
+    ),
+    "producers/file_bytes.py: a pipe that gives one byte at a time is taken for plain": (
+        "    while _is_undecided(head, least_bytes) and (more := source.read1()):\n        head += more\n",
+        "",
+        "producers/test_file_bytes.py::the_pieces_of_a_pipe_change_nothing",
+    ),
+    "producers/rotated_files.py: a number behind a dot counts forwards": (
+        '* (-1 if counted[1] == "." and not date else 1)',
+        "* 1",
+        "producers/test_rotated_files.py::the_oldest_comes_first",
+    ),
+    "producers/rotated_files.py: the file that is written now comes first": (
+        "is_current=not (date or counted or is_old)",
+        "is_current=bool(date or counted or is_old)",
+        "producers/test_rotated_files.py::the_oldest_comes_first",
+    ),
+    "worker/inspecting/peeked.py: any text that begins with a brace is said to be a whole object": (
+        'if any(_parsed(entry["text"]) in whole for',
+        "if any(whole for",
+        "worker/cli/test_peek.py::no_note_says_what_is_not_true",
+    ),
     "worker/inspecting/window_comparer.py: lines that were lost lately count as expired, and expired ones as lost": (
         "if lost and record.time_ms < self.kept_since_ms:",
         "if lost and record.time_ms > self.kept_since_ms:",
@@ -281,7 +321,7 @@ COMMAND_MUTATIONS: Changes = {
         "((text, style) for text, style in parts)",
         "worker/cli/test_terminal.py::a_screen_escapes_whatever_it_is_given",
     ),
-    "worker/cli/screen.py: a warning writes control characters as they are": (
+    "worker/cli/output.py: a warning writes control characters as they are": (
         "{printable(line)}",
         "{line}",
         "worker/cli/test_terminal.py::a_warning_is_one_line",

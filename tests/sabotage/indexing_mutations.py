@@ -3,6 +3,36 @@
 from tests.sabotage.mutation import Changes
 
 INDEXING_MUTATIONS: Changes = {
+    "worker/indexing/events.py: an event is cut at its bound before it is known which lines are its own": (
+        "                after = size  # whether",
+        "                pass  # whether",
+        "worker/indexing/test_event_languages.py::a_bound_cuts_no_event_before_it_is_known_which_lines_are_its_own",
+    ),
+    "worker/indexing/event_languages.py: the lines of a message behind an exception's own line begin another event": (
+        'message = _message("OBI", frame)',
+        'message = _message("b", frame)',
+        "worker/indexing/test_event_languages.py::every_event_is_whole_and_by_itself",
+    ),
+    "worker/indexing/event_languages.py: what may be a message is not held until a frame proves it": (
+        r'return rf"[{letters}]{{1,12}}(?=[{ends}]|\Z)"',
+        r'return rf"[{letters}]{{1,12}}(?=[{ends}])"',
+        "worker/indexing/test_event_languages.py::events_are_the_same_when_each_record_comes_by_itself",
+    ),
+    "worker/indexing/event_languages.py: a line that begins like a record may be part of a message": (
+        '    "R",\n',
+        '    "O",\n',
+        "worker/indexing/test_event_languages.py::every_event_is_whole_and_by_itself",
+    ),
+    "worker/indexing/event_languages.py: Python's notes are records of their own": (
+        "[IXWO]){0,3}(?=R|",
+        "[IXWO]){0,3}(?=",
+        "worker/indexing/test_event_languages.py::every_event_is_whole_and_by_itself",
+    ),
+    "worker/indexing/event_languages.py: a handler's panic does not begin Go's trace": (
+        '(?:[GKIFN]|B{1,3}+(?=[GK]|\\Z))++"',
+        '(?:[KIFN]|B{1,3}+(?=[GK]|\\Z))++"',
+        "worker/indexing/test_event_languages.py::every_event_is_whole_and_by_itself",
+    ),
     "worker/indexing/block_writer.py: settle before the block is acknowledged": (
         "            try:\n                self._send(blocks, was_sent=was_sent)",
         "            try:\n                self._settle(blocks)\n                self._send(blocks, was_sent=was_sent)",

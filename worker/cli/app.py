@@ -125,7 +125,7 @@ def run_verb(
 @app.command("peek")
 @takes_shared()
 def peek_verb(
-    source: Annotated[str, typer.Argument(help="A topic, a log file, or `-` for standard input.", metavar="TOPIC|FILE")],
+    source: Annotated[str, typer.Argument(help="A topic, a log file or folder, or `-` for standard input.", metavar="TOPIC|FILE")],
     *,
     number: Annotated[int, typer.Option("-n", help="Look at this many records.", min=1, max=10_000, metavar="N")] = 10,
     form: Annotated[Format | None, typer.Option("--format", help="Read them as this format; overrides the settings.")] = None,
@@ -150,7 +150,7 @@ def peek_verb(
 @app.command("feed")
 @takes_shared()
 def feed_verb(
-    files: Annotated[list[str] | None, typer.Argument(help="Log files, `-` for standard input.", metavar="FILE")] = None,
+    files: Annotated[list[str] | None, typer.Argument(help="Log files or folders, `-` for standard input.", metavar="FILE")] = None,
     *,
     synthetic: Annotated[bool, typer.Option("--synthetic", help="Instead of files: endless synthetic logs of a dozen services.")] = False,
     topic: Annotated[str | None, typer.Option(help="Topic to write to. Default: the first [[topic]] with a name.", metavar="NAME")] = None,
@@ -175,7 +175,7 @@ def feed_verb(
 @app.command("estimate")
 @takes_shared(kafka=False)
 def estimate_verb(
-    files: Annotated[list[str], typer.Argument(help="Log files, `-` for standard input.", metavar="FILE")],
+    files: Annotated[list[str], typer.Argument(help="Log files or folders, `-` for standard input.", metavar="FILE")],
     *,
     sample: Annotated[
         int, typer.Option(help="Read about this many lines, spread over the files.", min=1, max=5_000_000, metavar="N")

@@ -67,7 +67,7 @@ def demo(
         stack.callback(broker.close)
         settings = _settings(options, start, folder, broker.bootstrap_servers)
         _create_topics(settings)
-        model = _load(options, settings, screen)
+        model = _load(start.files, settings, screen)
         background = BackgroundService(
             open_service(settings, model, say=RateLimitedLog(screen.warn).warn, http=start.http), stop or threading.Event()
         )
@@ -76,7 +76,7 @@ def demo(
         background.wait_opened()
         client = QueryClient(settings.kafka)
         stack.callback(client.close)
-        result = _feed_and_ask(options, queries, background, client, screen)
+        result = _feed_and_ask(options, start.files, queries, background, client, screen)
         ready(result)
         if options.serve:
             _serve(settings, background, screen)
@@ -102,10 +102,10 @@ def _settings(options: DemoOptions, start: DemoStart, folder: Path, bootstrap_se
     return worker_settings_or_fail(start.config, flags)
 
 
-def _load(options: DemoOptions, settings: Settings, screen: Screen) -> LoadedModel:
+def _load(files: Sequence[str], settings: Settings, screen: Screen) -> LoadedModel:
     """Load the model on the engine that begins soonest, unless another was asked for or is worth waiting for. Raises CommandFailed."""
     table = settings.engine
-    choice = choose_engine(chosen_engine(table), options.files or (), is_named=table.name != "auto")
+    choice = choose_engine(chosen_engine(table), files, is_named=table.name != "auto")
     screen.say(choice.line)
     return load_or_fail(settings.model_copy(update={"engine": table.model_copy(update={"name": choice.name})}))
 
@@ -144,13 +144,13 @@ def _create_topics(settings: Settings) -> None:
 
 
 def _feed_and_ask(
-    options: DemoOptions, queries: Sequence[str], background: BackgroundService, client: QueryClient, screen: Screen
+    options: DemoOptions, files: Sequence[str], queries: Sequence[str], background: BackgroundService, client: QueryClient, screen: Screen
 ) -> dict[str, object]:
     fed = FeedProgress()
     started_s = time.monotonic()
-    index_lines(options.files or options.synthetic_lines, background.service.settings, background, fed, screen)
+    index_lines(files or options.synthetic_lines, background, fed, screen)
     seconds = time.monotonic() - started_s
-    queries = queries or (() if options.files else EXAMPLE_QUERIES)
+    queries = queries or (() if files else EXAMPLE_QUERIES)
     answers = [ask(client, checked(text=text, k=options.k), timeout_s=_ANSWER_S) for text in queries]
     result = {**_figures(background.service, fed), "seconds": round(seconds, 3), "queries": answers}
     show_demo(screen, result)

@@ -7,6 +7,7 @@ from typing import Final
 
 from producers.dead_letters import DeadLetter
 from producers.feed import Feeder, FeedProgress, FeedWindow
+from producers.file_bytes import Say
 from producers.file_lines import FileUnreadable, LineTooLarge, read_lists
 from producers.kafka import KafkaProducer
 from producers.log_feed import synthetic_lines
@@ -15,7 +16,6 @@ from worker.cli.run import BackgroundService
 from worker.cli.screen import Figures, Screen
 from worker.runtime.stage import Stage
 from worker.service.service import Service
-from worker.settings.settings import Settings
 
 TOPIC: Final = "logs"
 """The one topic, whatever `[[topic]]` tables the settings have."""
@@ -23,7 +23,7 @@ SYNTHETIC_SEED = 7
 _REFRESH_S = 0.25
 
 
-def index_lines(source: Sequence[str] | int, settings: Settings, background: BackgroundService, fed: FeedProgress, screen: Screen) -> None:
+def index_lines(source: Sequence[str] | int, background: BackgroundService, fed: FeedProgress, screen: Screen) -> None:
     """Feed the lines of files (or that number of synthetic ones), and wait until the last is committed; shows figures meanwhile.
 
     Raises CommandFailed, and KeyboardInterrupt as `BackgroundService.check` does.
@@ -31,7 +31,7 @@ def index_lines(source: Sequence[str] | int, settings: Settings, background: Bac
     service, topic = background.service, TOPIC
     errors: list[Exception] = []
     stop = threading.Event()
-    feeder = Stage("feed", lambda: _feed(source, settings, service, fed, stop), lambda _name, error: errors.append(error))
+    feeder = Stage("feed", lambda: _feed(source, service, fed, stop, screen.warn), lambda _name, error: errors.append(error))
     feeder.start()
     with screen.progress() as show:
         try:
@@ -48,8 +48,8 @@ def index_lines(source: Sequence[str] | int, settings: Settings, background: Bac
         raise (user_error if isinstance(error, FileUnreadable) else failure)(error) from error
 
 
-def _feed(source: Sequence[str] | int, settings: Settings, service: Service, fed: FeedProgress, stop: threading.Event) -> None:
-    topic = TOPIC
+def _feed(source: Sequence[str] | int, service: Service, fed: FeedProgress, stop: threading.Event, say: Say) -> None:
+    topic, settings = TOPIC, service.settings
 
     def refuse(line: LineTooLarge) -> None:
         letter = DeadLetter.too_large(line, topic=topic, time_ms=int(time.time() * 1000))
@@ -60,7 +60,8 @@ def _feed(source: Sequence[str] | int, settings: Settings, service: Service, fed
 
     producer = KafkaProducer(settings.kafka.bootstrap_servers, {}, say=lambda _line: None, stopped=stop.is_set)
     try:
-        lists = _synthetic(source) if isinstance(source, int) else read_lists(source, max_record_bytes=settings.decode.max_record_bytes)
+        most = settings.decode.max_record_bytes
+        lists = _synthetic(source) if isinstance(source, int) else read_lists(source, say=say, max_record_bytes=most)
         Feeder(producer, topic, progress=fed, pause=stop.wait, window=FeedWindow(committed)).feed(lists, refuse=refuse)
     finally:
         producer.close(1.0)

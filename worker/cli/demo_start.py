@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from producers.file_lines import STDIN, FileUnreadable, check_files
+from producers.file_lines import STDIN, FileUnreadable, find_files
 from worker.cli.exits import user_error
 from worker.cli.options import Flags, worker_settings_or_fail
 from worker.cli.screen import Screen
@@ -30,6 +30,8 @@ class DemoStart(NamedTuple):
     settings: Settings
     http: Listening | None
     """Where the page will be; None if the demo does not serve."""
+    files: tuple[str, ...] = ()
+    """Those that the arguments name, a folder's in their order."""
 
 
 class EngineChoice(NamedTuple):
@@ -42,18 +44,18 @@ class EngineChoice(NamedTuple):
 def begin_demo(options: DemoOptions, config: Path | None, screen: Screen) -> DemoStart:
     """Check files and settings, listen, and say where the page is. Raises CommandFailed."""
     try:
-        check_files(options.files or ())
+        files = find_files(options.files or (), screen.warn)
     except FileUnreadable as error:
         raise user_error(error) from error
     settings = worker_settings_or_fail(config, engine_flags(options.engine))
     if not (options.serve and settings.http.enabled):
-        return DemoStart(config, settings, None)
+        return DemoStart(config, settings, None, files)
     try:
         http = listen(settings.http)
     except HttpRefused as error:
         raise user_error(error) from error
     say_page(screen, http, "it answers in a moment, once the model is loaded")
-    return DemoStart(config, settings, http)
+    return DemoStart(config, settings, http, files)
 
 
 def say_page(screen: Screen, http: Listening, state: str) -> None:

@@ -13,8 +13,9 @@ from typing import TypedDict
 
 from consumers.text.chunk import Chunker
 from consumers.text.mask import MaskMode
-from producers.file_lines import FileUnreadable, check_files
+from producers.file_lines import FileUnreadable
 from worker.cli.exits import user_error
+from worker.cli.output import warn
 from worker.embedding.cache.frame import FrameCodec
 from worker.embedding.cache.memory import ENTRY_BYTES
 from worker.embedding.engine.engine import Engine
@@ -104,8 +105,7 @@ def estimate_files(settings: Settings, options: EstimateOptions, *, new_engine: 
     """
     configure_logs()
     try:
-        check_files(options.files)
-        sample = LineSample(options.files, sample_lines=options.sample_lines, max_record_bytes=settings.decode.max_record_bytes)
+        sample = LineSample(options.files, sample_lines=options.sample_lines, max_record_bytes=settings.decode.max_record_bytes, say=warn)
         model = model_of(settings)
         tokenizer = Tokenizer(model)
         try:
@@ -190,7 +190,7 @@ def _document(
         factor=factor, lines=round(tally.lines * factor), entries=round(tally.entries * factor), stretches=tally.stretches
     )  # fmt: skip
     return {
-        "files": len(options.files),
+        "files": len(sample.files),
         "topic": options.topic or table.name or table.pattern,
         "bytes": total_bytes,
         "basis": sample.basis,

@@ -8,12 +8,12 @@ import itertools
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event
 
 from producers.dead_letters import DeadLetter
 from producers.feed import Feeder, FeedFailed, FeedProgress
-from producers.file_lines import FileUnreadable, LineTooLarge, check_files, read_lists
+from producers.file_lines import FileUnreadable, LineTooLarge, find_files, read_lists
 from producers.kafka import KafkaProducer, ProducerMisconfigured
 from producers.log_feed import endless_lines
 from worker.cli.exits import failure, user_error
@@ -52,6 +52,7 @@ class FeedSession:
         kafka = settings.kafka
         self._options = options
         self._topic = topic
+        self._say = say
         self._max_record_bytes = settings.decode.max_record_bytes
         self.fed = FeedProgress()
         self.error: Exception | None = None
@@ -93,7 +94,7 @@ class FeedSession:
     def _read(self) -> None:
         lists: Iterator[list[bytes | LineTooLarge]] = ([line] for line in endless_lines(lambda: time.time() * 1000))
         if not self._options.synthetic:
-            lists = read_lists(self._options.files, max_record_bytes=self._max_record_bytes)
+            lists = read_lists(self._options.files, say=self._say, max_record_bytes=self._max_record_bytes)
         lists = itertools.takewhile(lambda _lines: not self.stop.is_set(), lists)  # or close would wait for a queue that never empties
         Feeder(self._line_producer, self._topic, progress=self.fed, pause=self.stop.wait, rate=self._options.rate).feed(
             lists, refuse=self._refuse
@@ -120,7 +121,7 @@ def feed_files(settings: Settings, options: FeedOptions, screen: Screen, stop: E
     started_s = time.monotonic()
     with ExitStack() as stack:
         try:
-            check_files(options.files)
+            options = replace(options, files=find_files(options.files, screen.warn))
             session = FeedSession(settings, options, topic, stop, screen.warn)
         except (FileUnreadable, ProducerMisconfigured) as error:
             raise user_error(error) from error

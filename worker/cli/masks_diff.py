@@ -9,9 +9,10 @@ from typing import Final
 
 from consumers.text.mask import MASKS
 from consumers.text.mask_patterns import VERSION_2_MASKS
-from producers.file_lines import FileUnreadable, check_files
+from producers.file_lines import FileUnreadable
 from worker.cli.exits import user_error
 from worker.cli.options import settings_or_fail
+from worker.cli.output import warn
 from worker.cli.verb_options import DiffOptions
 from worker.estimate.line_sampling import LineSample
 from worker.estimate.sample_texts import SampleTexts, mask_table
@@ -41,8 +42,7 @@ def diff_masks(options: DiffOptions) -> dict[str, object]:
     maskers = [new_masker(table) for table in tables]
     difference = MaskDifference()
     try:
-        check_files(options.files)
-        sample = LineSample(options.files, sample_lines=options.sample, max_record_bytes=reading.decode.max_record_bytes)
+        sample = LineSample(options.files, sample_lines=options.sample, max_record_bytes=reading.decode.max_record_bytes, say=warn)
         texts = SampleTexts(reading, topic)
         for stretches in sample.lists():
             column = texts.read([line for stretch in stretches for line in stretch.lines if line is not None])
@@ -51,7 +51,7 @@ def diff_masks(options: DiffOptions) -> dict[str, object]:
         raise user_error(error) from error
     merged, split = difference.merged(), difference.split()
     return {
-        "files": len(options.files),
+        "files": len(sample.files),
         "basis": sample.basis,
         "topic": topic,
         "lines": texts.lines,

@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from producers.file_lines import FileUnreadable, LineTooLarge, check_files, read_files
+from producers.file_lines import FileUnreadable, LineTooLarge, find_files, read_files
 from worker.cli.exits import user_error
+from worker.cli.output import warn
 from worker.embedding.loaded import load_model, model_of
 from worker.embedding.model.errors import ModelError
 from worker.embedding.parity_sample import SAMPLE, TokenDifference
@@ -65,7 +66,7 @@ class ModelCheck:
             self.compare(batch)
 
     def _lines(self, files: Sequence[str]) -> Iterator[str]:
-        for line in read_files(files, max_record_bytes=self._max_record_bytes):
+        for line in read_files(files, say=warn, max_record_bytes=self._max_record_bytes):
             if isinstance(line, LineTooLarge):
                 self.too_large += 1
             else:
@@ -76,7 +77,7 @@ def check_model(settings: Settings, files: Sequence[str]) -> dict[str, Any]:
     """Compare token ids, then load the engine and check its vectors; returns what `--json` prints. Raises CommandFailed."""
     configure_logs()
     try:
-        check_files(files)
+        files = find_files(files, warn)
         model = model_of(settings)
         tokenizer = Tokenizer(model)
         try:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import typer
 
 from worker.cli import screen_tables as tables
-from worker.runtime.logs import printable_lines
+from worker.runtime.logs import printable, printable_lines
 
 
 def print_json(document: Mapping[str, object]) -> None:
@@ -37,6 +37,12 @@ def print_text(text: str) -> None:
     if sys.stdout is not None:
         sys.stdout.write(f"{printable_lines(text)}\n")
         sys.stdout.flush()
+
+
+def warn(line: str) -> None:
+    """Write one line to standard error."""
+    sys.stderr.write(f"vectail: {printable(line)}\n")
+    sys.stderr.flush()
 
 
 def replace_unencodable() -> None:

@@ -18,8 +18,9 @@ from consumers.groupless.groupless_reader import GrouplessReader, RangeUnreadabl
 from consumers.kafka.source_settings import SourceMisconfigured
 from consumers.record import Partition, Record
 from consumers.registry import RegistryAway, RegistryMisconfigured
-from producers.file_lines import STDIN, FileUnreadable, LineTooLarge, check_files, read_files
+from producers.file_lines import STDIN, FileUnreadable, LineTooLarge, read_files
 from worker.cli.exits import failure, user_error
+from worker.cli.output import warn
 from worker.connections import open_registry
 from worker.embedding.loaded import model_of
 from worker.embedding.model.errors import ModelError
@@ -91,14 +92,23 @@ def _look_at(settings: Settings, topic: str, records: Sequence[Record]) -> list[
         )
         if fetch is not None:
             fetch.fetch_for([record.value for record in records], [record.headers for record in records])
-        return [looking.look_at(record, time.time() * 1000) for record in records]
+        return [_looked_at(looking, record, time.time() * 1000) for record in records]
+
+
+def _looked_at(looking: Peek, record: Record, now_ms: float) -> dict[str, Any]:
+    """Look at a record. One of a file has no time of Kafka's; a time in its line that needs one to find its year is as if sent now."""
+    told = looking.look_at(record, now_ms)
+    if not record.time_ms and any(entry["time_from"] == "kafka" for entry in told["entries"]):
+        sent_now = looking.look_at(record._replace(time_ms=int(now_ms)), now_ms)["entries"]
+        for entry, other in zip(told["entries"], sent_now, strict=True):
+            if entry["time_from"] == "kafka" != other["time_from"]:
+                entry |= {"time": other["time"], "time_from": other["time_from"]}
+    return told
 
 
 def _lines_of(options: PeekOptions, settings: Settings, topic: str) -> Iterator[Record]:
     """Return the first lines of a file as records that have no time. Raises FileUnreadable."""
-    if options.source != STDIN:
-        check_files([options.source])
-    lines = read_files([options.source], max_record_bytes=settings.decode.max_record_bytes)
+    lines = read_files([options.source], say=warn, max_record_bytes=settings.decode.max_record_bytes)
     for offset, line in enumerate(islice(lines, options.number)):
         value = line.head + bytes(line.size_bytes - len(line.head)) if isinstance(line, LineTooLarge) else line
         yield Record(topic, 0, offset, "", 0, None, value, ())

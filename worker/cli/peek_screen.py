@@ -12,7 +12,7 @@ from worker.runtime.logs import printable
 from worker.runtime.wording import counted, cut
 
 _LABEL_WIDTH = 12
-_SAID_BY = {"record": "", "line": " (from the line)", "kafka": " (Kafka's: the record names none)"}
+_SAID_BY = {"record": "", "line": " (from the line)", "kafka": " (Kafka's: the record has none that counts)"}
 
 
 def show_peek(screen: Screen, told: Mapping[str, Any]) -> None:

@@ -5,7 +5,6 @@ Warnings go to standard error, so they are seen either way. Whatever it is given
 named `…_screen.py` say which columns there are; only this module knows rich.
 """
 
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from worker.cli import output
 from worker.cli import screen_tables as tables
 from worker.cli.screen_tables import Cell, Column, Row, StyledText, shown
 from worker.runtime.logs import printable, printable_lines
@@ -100,8 +100,7 @@ class Screen:
 
     def warn(self, line: str) -> None:
         """Write one line to standard error."""
-        sys.stderr.write(f"vectail: {printable(line)}\n")
-        sys.stderr.flush()
+        output.warn(line)
 
     @contextmanager
     def progress(self) -> Iterator[Callable[[Figures], None]]:

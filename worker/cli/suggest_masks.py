@@ -14,8 +14,9 @@ from consumers.groupless.groupless_reader import GrouplessReader, RangeUnreadabl
 from consumers.kafka.source_settings import SourceMisconfigured
 from consumers.registry import RegistryAway, RegistryMisconfigured
 from consumers.text.mask import MASKS, Mask, Masker
-from producers.file_lines import STDIN, FileUnreadable, check_files
+from producers.file_lines import STDIN, FileUnreadable
 from worker.cli.exits import failure, user_error
+from worker.cli.output import warn
 from worker.connections import open_registry
 from worker.estimate.line_sampling import LineSample
 from worker.estimate.newest_records import newest_records
@@ -80,9 +81,7 @@ def suggest_masks(settings: Settings, options: SuggestOptions) -> dict[str, obje
 
 def _read_file(settings: Settings, options: SuggestOptions, topic: str) -> tuple[SampleTexts, Column, str]:
     """Raises FileUnreadable."""
-    if options.source != STDIN:
-        check_files([options.source])
-    sample = LineSample([options.source], sample_lines=options.sample_lines, max_record_bytes=settings.decode.max_record_bytes)
+    sample = LineSample([options.source], sample_lines=options.sample_lines, max_record_bytes=settings.decode.max_record_bytes, say=warn)
     texts = SampleTexts(settings, topic)
     some = ([line for stretch in stretches for line in stretch.lines if line is not None] for stretches in sample.lists())
     text, is_whole = _concat_bounded(texts.read(values) for values in some)

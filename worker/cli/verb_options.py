@@ -14,7 +14,7 @@ class DemoOptions:
     """The options of `vectail demo`."""
 
     files: Annotated[
-        list[str] | None, typer.Argument(help="Log files, `-` for standard input. Default: a synthetic stream of logs.", metavar="FILE")
+        list[str] | None, typer.Argument(help="Log files or folders, `-` for standard input. Default: synthetic logs.", metavar="FILE")
     ] = None
     query: Annotated[
         list[str] | None,
@@ -39,7 +39,7 @@ class DiffOptions:
 
     old: Annotated[str, typer.Argument(help=f"The masks of now: {_SETS}.", metavar="OLD")]
     new: Annotated[str, typer.Argument(help="The masks to come, given likewise.", metavar="NEW")]
-    files: Annotated[list[str], typer.Argument(help="Log files, `-` for standard input.", metavar="FILE")]
+    files: Annotated[list[str], typer.Argument(help="Log files or folders, `-` for standard input.", metavar="FILE")]
     sample: Annotated[int, typer.Option(help="Read about this many lines, spread over the files.", min=1, max=5_000_000, metavar="N")] = (
         200_000
     )

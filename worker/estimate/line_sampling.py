@@ -2,18 +2,18 @@
 
 Logs come in bursts and change over time: the beginning of a file says little about its end, and single lines drawn at random lose the
 bursts. A line is taken if it *begins* in one of many windows spread over the file, so long and short lines are equally likely, no line is
-taken twice, and only the windows of a file are read and held, however large it is. Input that cannot be sought (standard input, a pipe)
-gives its first lines.
+taken twice, and only the windows of a file are read and held, however large it is. Input that cannot be sought (standard input, a pipe,
+a compressed file) gives its first lines.
 """
 
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
 
-from producers.file_lines import STDIN, FileUnreadable
+from producers.file_bytes import Say
+from producers.file_lines import STDIN, FileUnreadable, find_files, is_read_in_place, opened_file, unsaid
 
 Basis = Literal["all", "sample", "first"]
 """`first`: the first lines of standard input or of a pipe; an unknown number of lines may follow."""
@@ -48,9 +48,10 @@ class LineSample:
     Thread: one.
     """
 
-    def __init__(self, files: Sequence[str], *, sample_lines: int, max_record_bytes: int) -> None:
-        """Reads the sizes; `-` is standard input. Raises FileUnreadable."""
-        self._files = files
+    def __init__(self, files: Sequence[str], *, sample_lines: int, max_record_bytes: int, say: Say = unsaid) -> None:
+        """Reads the sizes; `-` is standard input, a folder its files. `say` gets a line for what is left out. Raises FileUnreadable."""
+        self.files = files = find_files(files, say)
+        self._say = say
         self._sample_lines = sample_lines
         self._max_record_bytes = max_record_bytes
         self.basis: Basis = "all"
@@ -80,8 +81,8 @@ class LineSample:
         """Read the sample, once. Raises FileUnreadable."""
         share = self._share() if self.basis == "sample" else 1.0
         left = self._sample_lines
-        for file in self._files:
-            with _opened(file) as source:
+        for file in self.files:
+            with opened_file(file, self._say) as source:
                 if self.basis == "sample":
                     yield from self._windows(source, _size_bytes(file) or 0, share)
                     continue
@@ -95,9 +96,9 @@ class LineSample:
     def _share(self) -> float:
         """Return the share of all bytes that the windows cover, from the density of line ends at even distances."""
         lines = seen_bytes = 0
-        for file in self._files:
+        for file in self.files:
             size_bytes = _size_bytes(file) or 0
-            with _opened(file) as source:
+            with opened_file(file) as source:
                 for probe in range(_PROBES):
                     source.seek(probe * size_bytes // _PROBES)
                     block = source.read(min(_PROBE_BYTES, size_bytes // _PROBES + 1))
@@ -170,7 +171,7 @@ def _rest_of_line_bytes(source: BinaryIO) -> int:
 def _has_more_lines(files: Sequence[str], lines: int) -> bool:
     """Whether the files have more than `lines` lines; reads no further than needed."""
     for file in files:
-        with _opened(file) as source:
+        with opened_file(file) as source:
             last = b"\n"
             while block := source.read(_BLOCK_BYTES):
                 lines -= block.count(b"\n")
@@ -182,20 +183,11 @@ def _has_more_lines(files: Sequence[str], lines: int) -> bool:
 
 
 def _size_bytes(file: str) -> int | None:
-    """Return the size of a file, None if it cannot be sought. Raises FileUnreadable."""
+    """Return the size of a file, None if its lines cannot be sought. Raises FileUnreadable."""
     if file == STDIN:
         return None
     try:
         status = Path(file).stat()
     except OSError as error:
         raise FileUnreadable(f"{file}: {error.strerror or error}") from None
-    return status.st_size if stat.S_ISREG(status.st_mode) else None
-
-
-@contextmanager
-def _opened(file: str) -> Iterator[BinaryIO]:
-    try:
-        with open(0 if file == STDIN else file, "rb", closefd=file != STDIN) as source:
-            yield source
-    except OSError as error:
-        raise FileUnreadable(f"{file}: {error.strerror or error}") from None
+    return status.st_size if stat.S_ISREG(status.st_mode) and is_read_in_place(file) else None

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from consumers.columns import Column, as_texts, null_column, replace_rows, string_column, take, text_bytes
 from consumers.decode.entries import Decoded
-from worker.indexing.event_rules import EventRule, event_rule, is_blank_letter, letters_of
+from worker.indexing.event_languages import EventRule
+from worker.indexing.event_rules import event_rule, is_blank_letter, letters_of
 from worker.indexing.record_columns import RecordColumns
 from worker.indexing.record_pieces import JoinedPieces, PieceBounds, find_partial, join_pieces
 from worker.settings.topic_tables import MultilineTable
@@ -106,6 +107,8 @@ class EventJoiner:
             if found is None:
                 break
             first, after = found.start(), self._bounded(lines, found.start(), found.end())
+            if is_open and after < found.end() == size and after > _decided_end(rule, letters, first):
+                after = size  # whether the lines up to the bound belong to the event is not known yet
             if is_blank_letter(lines.letters[first]):
                 at = first + 1
                 continue
@@ -129,6 +132,12 @@ class EventJoiner:
         while after > first + 1 and is_blank_letter(lines.letters[after - 1]):
             after -= 1
         return after
+
+
+def _decided_end(rule: EventRule, letters: bytes, first: int) -> int:
+    """Return where an event that begins at `first` ends at least, whatever comes."""
+    found = rule.event.match(letters + b"|", first)
+    return first + 1 if found is None else found.end()
 
 
 def _lines_between(rule: EventRule, records: RecordColumns, decoded: Decoded, begin: int, end: int) -> _Lines:

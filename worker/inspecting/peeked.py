@@ -4,9 +4,11 @@ It calls the functions of the prepare step, so it shows what a worker with these
 looked at alone: lines of one event that came as several records, and pieces of one line, are not joined.
 """
 
+import re
 from typing import Any, Final
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from consumers.columns import as_texts
@@ -26,8 +28,13 @@ from worker.indexing.pieces import Pieces, split_entries
 from worker.indexing.record_pieces import find_partial
 from worker.indexing.topic_readers import TopicReader
 
-_CONTROL_SHARE: Final = 0.1
-"""Of a text's characters: with more control characters than that it hardly is one."""
+_STRANGE_SHARE: Final = 0.1
+"""Of a text's characters: with more that are controls or were no UTF-8 it hardly is one."""
+_REPLACED: Final = "\ufffd"
+_SCHEMA_ID_BYTES: Final = 5
+"""Byte 0 and a schema's id; what it describes comes behind them."""
+_LIKE_JSON: Final = re.compile(r"\s*+(?:\{|\[\s*+[{\[\"\]]|\[[\d\s.,-]*+\]\s*+$)")
+"""An object or an array. A bracket before a word, a level or a date begins a line of text."""
 _TEXT_CONTROL: Final = "\t\n\r\f\v"
 
 
@@ -139,17 +146,39 @@ def _time_notes(time_ms: int, in_line_ms: int, kafka_ms: int) -> list[str]:
 
 def _doubts(value: bytes, form: str, entries: list[dict[str, Any]]) -> list[str]:
     """Return what `auto` cannot be sure of."""
-    doubts: list[str] = []
     if form == "text":
-        text = value.decode("utf-8", "replace")
-        begin = text.lstrip()[:1]
-        control = sum(1 for character in text if character < " " and character not in _TEXT_CONTROL)
-        if value[:1] == b"\0":
-            doubts.append("it begins with byte 0: with a Schema Registry this is a schema's id, see `registry.url`")
-        elif control > _CONTROL_SHARE * len(text) or "�" in text:
-            doubts.append("it is hardly text: `otlp_proto` and `msgpack` are never guessed, see `topic.format`")
-        elif begin in ("{", "["):
-            doubts.append("it begins like JSON but is none")
-    if form == "json" and any(entry["text"].startswith("{") for entry in entries):
-        doubts.append("no field is known as the message, so the whole object is the text: see `topic.fields.text`")
-    return doubts
+        return _doubts_of_text(value)
+    whole = _objects_of(value) if form == "json" and any(entry["text"].startswith("{") for entry in entries) else []
+    if any(_parsed(entry["text"]) in whole for entry in entries if entry["text"].startswith("{")):
+        return ["no known field holds a message, so the whole object is the text: see `topic.fields.text`"]
+    return []
+
+
+def _doubts_of_text(value: bytes) -> list[str]:
+    text = value.decode("utf-8", "replace")
+    strange = sum(1 for character in text if (character < " " and character not in _TEXT_CONTROL) or character == _REPLACED)
+    if value[:1] == b"\0" and len(value) > _SCHEMA_ID_BYTES:
+        return ["it begins with byte 0, as values of a Schema Registry do: see `registry.url`"]
+    if strange > _STRANGE_SHARE * len(text):
+        return ["it is hardly text: `otlp_proto` and `msgpack` are never guessed, see `topic.format`"]
+    if _LIKE_JSON.match(text):
+        return ["it begins like JSON but is none" if _parsed(value) is None else "it is JSON, but no object"]
+    return []
+
+
+def _objects_of(value: bytes) -> list[object]:
+    """Return the JSON objects in a value, one, an array of them or one a line; none if it is not plain JSON."""
+    text = value.decode("utf-8", "replace")
+    found = _parsed(text)
+    if found is None:
+        return [_parsed(line) for line in text.splitlines() if line.startswith("{")]
+    return found if isinstance(found, list) else [found]
+
+
+def _parsed(text: str | bytes) -> object:
+    """Return what JSON says; None if it is none."""
+    try:
+        parsed: object = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    return parsed

@@ -56,7 +56,7 @@ class FieldsTable(Table):
 class MultilineTable(Table):
     """Joins records that are lines of one event: consecutive ones of a partition with the same key."""
 
-    start: Literal["java", "python", "go", "node"] | None = None
+    start: Literal["java", "python", "go", "node", "dotnet", "ruby", "php", "rust"] | None = None
     """The traces of this language follow the line before them."""
     pattern: Pattern | None = None
     """A record in whose text this is found begins an event; every other one continues it."""

@@ -14,7 +14,7 @@ from tests.worker.cli.conftest import RunHere
 from tests.worker.cli.console import ROOT, EndedVerb, environment, in_one_line, vectail
 
 NO_FILE = "no such file"
-A_FOLDER = "is a folder, not a file of lines"
+A_FOLDER = "this folder holds no files of lines"
 
 BAD: list[tuple[str, str]] = [
     ("demo missing.log", NO_FILE),

@@ -1,5 +1,6 @@
 """`vectail peek`: what it says of records, from a file and from a topic, and that it leaves nothing behind."""
 
+import gzip
 import io
 import json
 import time
@@ -178,3 +179,42 @@ def test_an_empty_file_is_said_to_be_empty(tmp_path: Path) -> None:
     path = tmp_path / "empty.log"
     path.write_bytes(b"")
     assert "no lines" in shown(look(path))
+
+
+NOTES: dict[bytes, str] = {
+    b"[2026-11-23 10:00:00] INFO a date in brackets": "",
+    b"[warn] a level in brackets": "",
+    b'{"message": "{curly} braces begin this"}': "",
+    b'{"message": "{\\"id\\": 7}"}': "",
+    "a text that quotes \ufffd".encode(): "",
+    b'[{"message": "{one}"}, {"message": "two"}]': "",
+    b"[1,2,3]": "JSON, but no object",
+    b'[{"msg": "one"': "begins like JSON but is none",
+    b"{not json} cart emptied": "begins like JSON but is none",
+    b'{"message": ""}': "topic.fields.text",
+    b'{"foo": 1, "bar": 2}\n': "topic.fields.text",
+    b"\0\1\2": "hardly text",
+    b"\0\0\0\0\7abc": "registry.url",
+}
+
+
+def test_no_note_says_what_is_not_true(tmp_path: Path) -> None:
+    path = tmp_path / "all.log"
+    path.write_bytes(b"".join(line.rstrip(b"\n") + b"\n" for line in NOTES))
+    notes = ["; ".join(one["notes"]) for one in look(path, number=100)["records"]]
+    assert [note in said if note else not said for note, said in zip(NOTES.values(), notes, strict=True)] == [True] * len(NOTES)
+
+
+def test_a_time_without_a_year_is_read_as_if_the_line_was_sent_now(tmp_path: Path) -> None:
+    path = tmp_path / "short.log"
+    path.write_bytes(b"<34>Nov 23 10:00:00 web-1 sshd[42]: Failed password\nI1123 10:00:00.123456       1 main.go:5] started\nno time\n")
+    entries = [record["entries"][0] for record in look(path)["records"]]
+    assert [entry["time_from"] for entry in entries] == ["record", "line", "kafka"]
+    assert [time.strftime("%d %H", time.gmtime(entry["time"] / 1000)) for entry in entries[:2]] == ["23 10"] * 2
+    assert entries[2]["time"] is None
+
+
+def test_of_a_compressed_file_and_of_a_folder_the_lines_are_shown(tmp_path: Path) -> None:
+    (tmp_path / "app.log.1").write_bytes(gzip.compress(b"older\n"))
+    (tmp_path / "app.log").write_bytes("newer\n".encode("utf-16"))
+    assert [record["entries"][0]["text"] for record in look(tmp_path)["records"]] == ["older", "newer"]

@@ -23,8 +23,8 @@ WRITERS = {
     "app.py": ["typer.echo", "typer.echo"],
     "dlq_commands.py": ["sys.stdout.buffer.write"],
     "mcp.py": ["sys.stderr.write"],
-    "output.py": ["sys.stdout.write", "typer.confirm"],
-    "screen.py": ["sys.stderr.write", "Console"],
+    "output.py": ["sys.stderr.write", "sys.stdout.write", "typer.confirm"],
+    "screen.py": ["Console"],
 }
 """Who writes to a terminal, and how: all of it goes through the functions below, but a constant and what `--raw` asks for."""
 WAYS_TO_WRITE = ("print", "Console", "typer.echo", "typer.secho", "typer.confirm", "typer.prompt", "sys.stdout", "sys.stderr")

@@ -111,10 +111,10 @@ def test_an_assignment_does_not_begin_inside_a_stored_event(new_chain: NewChain,
 def test_an_event_of_a_log_that_was_cut_inside_it_is_gone_though_the_log_has_grown_less_far(new_chain: NewChain, sink: FakeSink) -> None:
     take(new_chain(sink=sink, multiline=JAVA), [*EVENT, *AFTER])
     grown = new_chain(sink=sink, multiline=JAVA)
-    take(grown, ["another line", "and another"], first=2, leader_epochs=[1, 1])
+    take(grown, ["INFO another line", "INFO and another"], first=2, leader_epochs=[1, 1])
     grown.ledger.begin_again(LOGS)
-    take(grown, [*EVENT[:2], "another line", "and another"], leader_epochs=[0, 0, 1, 1])
-    assert [text for offset, _, text in entries(grown) if offset < 3] == [*EVENT[:2], "another line"]
+    take(grown, [*EVENT[:2], "INFO another line", "INFO and another"], leader_epochs=[0, 0, 1, 1])
+    assert [text for offset, _, text in entries(grown) if offset < 3] == [*EVENT[:2], "INFO another line"]
 
 
 def test_an_assignment_may_begin_where_a_stored_event_ends(new_chain: NewChain, sink: FakeSink) -> None:

@@ -19,6 +19,7 @@ from tests.worker.indexing.test_events import GO, NODE, PYTHON, found, join
 from tests.worker.indexing.test_events import JAVA as JAVA_LINES
 from tests.worker.indexing.test_multiline import entries as stored_entries
 from tests.worker.indexing.test_restart import restarted
+from worker.indexing.event_languages import LANGUAGES
 from worker.indexing.events import JoinedEvents
 from worker.settings.topic_tables import MultilineTable
 
@@ -175,6 +176,7 @@ a_value = st.sampled_from(
 a_line = st.sampled_from([line.encode() for line in (*JAVA_LINES, *PYTHON, *GO, *NODE, "> start", "continued", "")])
 TABLES = [MultilineTable.model_validate(one | {"max_lines": 3}) for one in ({"start": "java"}, {"start": "go"}, {"pattern": "^>"})]
 TABLES += [MultilineTable.model_validate(one | {"max_s": 0.003}) for one in ({"start": "python"}, {"start": "node"}, {"pattern": "^>"})]
+TABLES += [MultilineTable(start=start, max_lines=3) for start in LANGUAGES]
 
 
 @pytest.mark.slow
