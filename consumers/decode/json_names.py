@@ -13,7 +13,7 @@ TEXT_NAMES: Final = (
 """The first that is a string and not empty is the text."""
 LEVEL_NAMES: Final = (
     "severity_text", "severityText", "SeverityText", "level", "log.level", "severity", "lvl", "levelname", "@l", "PRIORITY", "level.name",
-    "jsonPayload.level", "jsonPayload.severity", "record.level.name", "LogLevel", "Level",
+    "jsonPayload.level", "jsonPayload.severity", "record.level.name", "LogLevel", "Level", "priority",
 )  # fmt: skip
 """The first that names a level counts; if none does, a number whose scale is certain."""
 SERVICE_NAMES: Final = (
