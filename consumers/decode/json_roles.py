@@ -37,6 +37,7 @@ from consumers.decode.levels import (
     level_of_syslog,
     level_of_tens,
     whole_number,
+    without_colours,
 )
 from consumers.decode.rules import DecodeRules
 from consumers.decode.source_template import LOGGER_NAMES, SourceTemplates
@@ -64,8 +65,9 @@ class LevelRole(NamedTuple):
     def read(self, value: Scalar) -> tuple[str, Scalar | None]:
         """Return the level that a value stands for, and the value if it is not the level's own name."""
         if self.scale == _BY_NAME:
-            level = level_of_name(str(value))
-            return level, None if is_own_name(str(value), level) else value
+            written = without_colours(value) if isinstance(value, str) else value
+            level = level_of_name(str(written))
+            return level, None if is_own_name(str(written), level) else written
         number = whole_number(value)
         return ("" if number is None else _OF_NUMBER[self.scale](number)), value
 
