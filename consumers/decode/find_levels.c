@@ -19,6 +19,9 @@
 #include <string.h>
 
 #define EXPORTED __attribute__((visibility("default")))
+/* What few lines need is kept out of the loop over words. */
+#define RARE __attribute__((noinline, cold))
+#define OFTEN inline __attribute__((always_inline))
 
 enum { COLUMN_BYTES = 512, MOST_COLUMNS = 24 };
 
@@ -254,7 +257,7 @@ static const Name *name_of(const char folded[COMPARED_LETTERS], uint32_t size)
 }
 
 /* Read the letters from `place` on; `opening` stands before them if `is_opened`. */
-static Word word_at(const Head *head, uint32_t place, uint8_t opening, bool is_opened)
+static OFTEN Word letters_at(const Head *head, uint32_t place, uint8_t opening, bool is_opened)
 {
     Word word = {.place = place, .opening = opening, .is_opened = is_opened, .is_capitals = true};
     char folded[COMPARED_LETTERS] = {0};
@@ -271,12 +274,17 @@ static Word word_at(const Head *head, uint32_t place, uint8_t opening, bool is_o
     return word;
 }
 
+static Word word_at(const Head *head, uint32_t place, uint8_t opening, bool is_opened)
+{
+    return letters_at(head, place, opening, is_opened);
+}
+
 /* Read the word at `at`. */
-static Word read_word(const Head *head, uint32_t at)
+static OFTEN Word read_word(const Head *head, uint32_t at)
 {
     const uint8_t opening = byte_at(head, at);
     const bool is_opened = opens_word(opening);
-    return word_at(head, at + is_opened, opening, is_opened);
+    return letters_at(head, at + is_opened, opening, is_opened);
 }
 
 /* Return where what follows the time begins; 0 without one. */
@@ -297,7 +305,7 @@ static int8_t letter_before_time(const Head *head, const Time *time)
 }
 
 /* Begin at the line's first byte, or behind a time that nothing stands before. */
-static void begin(Search *search)
+static OFTEN void begin(Search *search)
 {
     const Head *head = &search->head;
     if (search->time.start <= 1)
@@ -311,7 +319,7 @@ static void begin(Search *search)
 }
 
 /* Go over blanks, and over the time of a line that has something before it. */
-static void skip_to_word(Search *search)
+static OFTEN void skip_to_word(Search *search)
 {
     search->at = blanks_end(&search->head, search->at);
     if (search->time.start > 1 && search->at + 1 >= search->time.start && search->at < search->time.end)
@@ -355,7 +363,7 @@ static bool has_number_behind(const Head *head, const Word *word)
 {
     const uint32_t number = word->place + word->size + 1;
     const uint32_t end = digits_end(head, number);
-    return word->follows == '[' && end > number && byte_at(head, end) == ']';
+    return end > number && byte_at(head, end) == ']';
 }
 
 /* Whether `error:` follows the word at `at`: of `PHP Fatal error: `. */
@@ -365,10 +373,10 @@ static bool is_before_error(const Head *head, uint32_t end)
 }
 
 /* Whether the name of a level counts here. */
-static bool does_name_count(const Search *search, const Word *word)
+static OFTEN bool does_name_count(const Search *search, const Word *word)
 {
     const Head *head = &search->head;
-    if (word->is_capitals && !word->is_opened && has_number_behind(head, word))
+    if (word->follows == '[' && word->is_capitals && !word->is_opened && has_number_behind(head, word))
         return true;
     if ((search->plain == 0 || search->has_begun) && word->name->level == FATAL && is_before_error(head, word->place + word->size))
         return true;
@@ -379,7 +387,7 @@ static bool does_name_count(const Search *search, const Word *word)
 }
 
 /* Whether the word is the name of a level, written as this name has to be. */
-static bool is_level_name(const Word *word)
+static OFTEN bool is_level_name(const Word *word)
 {
     if (!word->name || word->name->how == KEY)
         return false;
@@ -455,19 +463,27 @@ static int8_t level_of_field(const Head *head, uint32_t key_end)
 }
 
 /* Return the level of a field whose name is longer, as `log.level=error`. */
-static int8_t level_of_long_key(const Head *head, const Word *word)
+RARE static int8_t level_of_long_key(const Head *head, const Word *word)
 {
-    uint32_t at = word->place + word->size;
-    Word last = *word;
-    while (byte_at(head, at) == '.' || byte_at(head, at) == '_') {
-        last = word_at(head, at + 1, 0, false);
-        at = last.place + last.size;
-    }
-    return last.name && last.name->how == KEY && last.follows == '=' ? level_of_field(head, at) : NO_LEVEL;
+    uint32_t at = word->place + word->size, last = at;
+    for (; is_letter(byte_at(head, at)) || byte_at(head, at) == '.' || byte_at(head, at) == '_'; at++)
+        if (!is_letter(head->text[at]))
+            last = at + 1;
+    if (byte_at(head, at) != '=')
+        return NO_LEVEL;
+    const Word key = word_at(head, last, 0, false);
+    return key.name && key.name->how == KEY ? level_of_field(head, at) : NO_LEVEL;
+}
+
+/* Whether what follows the letters of a word may lead to a level at its end. */
+static bool may_be_channel(const Word *word)
+{
+    const uint8_t follows = word->follows;
+    return word->size > 0 && !word->is_opened && (follows == '.' || follows == ':' || follows == '-' || follows == '_');
 }
 
 /* Return the level in capitals with which the word at `at` ends, behind a dot or a colon: `local.ERROR:`, `app@shop:[123]:ERROR:`. */
-static int8_t level_of_channel(const Head *head, uint32_t at)
+RARE static int8_t level_of_channel(const Head *head, uint32_t at)
 {
     while (at < head->size && !ends_word(head->text[at]))
         at++;
@@ -483,7 +499,7 @@ static int8_t level_of_channel(const Head *head, uint32_t at)
 }
 
 /* Return the level of Cisco's severity at `at`: `%LINK-3-UPDOWN:`. */
-static int8_t level_of_cisco(const Head *head, uint32_t at)
+RARE static int8_t level_of_cisco(const Head *head, uint32_t at)
 {
     static const int8_t OF_SEVERITY[] = {FATAL, FATAL, FATAL, ERROR, WARN, INFO, INFO, DEBUG};
     const uint32_t limit = search_limit(head, at);
@@ -504,7 +520,7 @@ static int8_t level_of_cisco(const Head *head, uint32_t at)
 }
 
 /* Return the level in capitals behind a clock in the same bracket: `[10:00:00 ERR]`. */
-static int8_t level_behind_clock(const Head *head, uint32_t at)
+RARE static int8_t level_behind_clock(const Head *head, uint32_t at)
 {
     const uint32_t hour_end = digits_end(head, at + 1);
     if (hour_end != at + 3 || byte_at(head, hour_end) != ':' || byte_at(head, hour_end + 3) != ':')
@@ -534,7 +550,7 @@ static int8_t level_of_module(const Head *head, uint32_t at)
 /* Whether `LOG` stands alone behind the time, and a tag with a colon behind it: `LOG database: `. */
 static bool is_log_before_tag(const Search *search, const Word *word)
 {
-    if (!word->name || word->name->how != COLON || !word->is_capitals || word->is_opened || word->follows != ' ')
+    if (!word->is_capitals || word->is_opened || word->follows != ' ')
         return false;
     const uint32_t end = word_end(&search->head, word->place + word->size + 1);
     return search->step == 0 && search->at > 0 && end < search->head.size && search->head.text[end - 1] == ':';
@@ -546,7 +562,7 @@ static bool is_php(const Head *head, const Word *word)
 }
 
 /* Return the level of `PHP Parse error:` and the like; `PHP Warning:` is read as its second word. */
-static int8_t level_of_php(const Head *head, const Word *word)
+RARE static int8_t level_of_php(const Head *head, const Word *word)
 {
     const Word kind = word_at(head, word->place + word->size + 1, 0, false);
     if (kind.size == 0 || !is_before_error(head, kind.place + kind.size))
@@ -555,25 +571,28 @@ static int8_t level_of_php(const Head *head, const Word *word)
 }
 
 /* Return the level that is named at this word. */
-static int8_t level_here(const Search *search, const Word *word)
+static OFTEN int8_t level_here(const Search *search, const Word *word)
 {
     const Head *head = &search->head;
-    if (is_log_before_tag(search, word))
-        return word->name->level;
     if (is_level_name(word)) {
         if (word->is_capitals && (word->follows == '+' || word->follows == '-'))
             return level_with_number(head, word->place + word->size, word->name->level);
         return does_name_count(search, word) ? word->name->level : NO_LEVEL;
     }
+    if (word->name && word->name->how == COLON && is_log_before_tag(search, word))
+        return word->name->level;
     if (word->opening == '%')
         return level_of_cisco(head, search->at);
     if (word->opening == '[' && is_digit(word->follows) && word->size == 0)
         return level_behind_clock(head, search->at);
-    if (word->size == 0 || (word->follows != '=' && !ends_word(word->follows) && search->plain == 0)) {
+    const bool is_behind_colon = search->step == 0 && search->at > 0 && head->text[search->at - 1] == ':';
+    if (word->opening == ':' || is_behind_colon || (search->plain == 0 && may_be_channel(word))) {
         const int8_t level = level_of_channel(head, search->at);
-        if (level != NO_LEVEL || word->size == 0)
+        if (level != NO_LEVEL)
             return level;
     }
+    if (word->size == 0)
+        return NO_LEVEL;
     if (word->opening == '[' && (word->follows == '_' || word->follows == ':' || is_digit(word->follows)))
         return level_of_module(&search->head, search->at);
     if (word->name && word->name->how == KEY && word->follows == '=')
@@ -588,7 +607,7 @@ static int8_t level_here(const Search *search, const Word *word)
 }
 
 /* Whether a level may follow: not behind the first word of a message, nor behind `level=` or `msg=`. */
-static bool may_go_on(const Search *search, const Word *word)
+static OFTEN bool may_go_on(const Search *search, const Word *word)
 {
     if (search->has_begun)
         return false;
@@ -609,7 +628,7 @@ static uint32_t bracket_end(const Head *head, uint32_t at)
 }
 
 /* Go behind the word, and return whether the search goes on. */
-static bool skip_word(Search *search, const Word *word)
+static OFTEN bool skip_word(Search *search, const Word *word)
 {
     const Head *head = &search->head;
     const bool was_behind_bar = search->is_behind_bar;
@@ -671,11 +690,10 @@ static uint32_t column_end(const Head *line, uint32_t at, uint8_t separator)
 /* Return the level in a column of its own, behind the time in the first column; a name of a zone may stand between. */
 static int8_t level_of_columns(const Head *line, const Time *time)
 {
-    if (time->end == 0 || time->start > 1)
-        return NO_LEVEL;
     uint32_t at = time->end + (time->start == 1);
-    if (byte_at(line, at) == ' ')
-        at = word_at(line, at + 1, 0, false).place + word_at(line, at + 1, 0, false).size;
+    if (byte_at(line, at) == ' ' && is_capital(byte_at(line, at + 1)) && is_capital(byte_at(line, at + 2)))
+        for (at += 3; is_capital(byte_at(line, at));)
+            at++;
     const uint8_t separator = byte_at(line, at);
     if (separator != ',' && separator != ';' && separator != '|')
         return NO_LEVEL;
@@ -698,7 +716,7 @@ static int8_t level_of_first_column(const Head *head)
 }
 
 /* Return the level that the words of a line name. */
-static int8_t level_of_words(Head head, Time time)
+static OFTEN int8_t level_of_words(Head head, Time time)
 {
     const int8_t letter = letter_before_time(&head, &time);
     if (letter != NO_LEVEL || time.kind == ACCESS)
@@ -720,10 +738,11 @@ static int8_t level_of_words(Head head, Time time)
 /* Return the level that a line names; `line` is longer than `head`. */
 static int8_t level_of_line(Head head, Head line, Time time)
 {
-    int8_t level = level_of_words(head, time);
-    if (level == NO_LEVEL && time.kind != ACCESS)
-        level = level_of_columns(&line, &time);
-    return level == NO_LEVEL ? level_of_first_column(&head) : level;
+    const bool is_time_first = time.end > 0 && time.start <= 1;
+    int8_t level = is_time_first ? level_of_columns(&line, &time) : NO_LEVEL;
+    if (level == NO_LEVEL)
+        level = level_of_words(head, time);
+    return level == NO_LEVEL && !is_time_first && time.kind != ACCESS ? level_of_first_column(&head) : level;
 }
 
 /*

@@ -38,7 +38,7 @@ def level_of_name(name: str) -> str:
     if len(name) > 2 * _LONGEST_NAME:
         return ""
     plain = name.strip(_AROUND).upper()
-    return _LEVEL_OF_NAME.get(plain, "") or _level_with_added(plain)
+    return _LEVEL_OF_NAME.get(plain, "") or (_level_with_added(plain) if plain[-1:].isdigit() else "")
 
 
 def without_colours(name: str) -> str:
