@@ -99,7 +99,7 @@ static OFTEN uint32_t blanks_end(const Head *head, uint32_t at)
 static OFTEN uint32_t name_end(const Head *head, uint32_t at)
 {
     for (;; at += 2) {
-        while (at < head->size && IS_OF_NAME[head->text[at]])
+        while (at < head->size && is_of_name(head->text[at]))
             at++;
         if (byte_at(head, at) != ':' || byte_at(head, at + 1) != ':' || !is_letter(byte_at(head, at + 2)))
             return at;

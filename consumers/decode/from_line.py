@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.columns import Coded, Column, coded_alike, coded_texts, null_column, string_column, take, used_values
+from consumers.columns import Coded, Column, coded_texts, null_column, string_column, take, used_values
 from consumers.decode.json_text import write_flat
 from consumers.decode.levels import LEVELS
 from consumers.decode.line_levels import find_levels
@@ -19,17 +19,6 @@ from consumers.decode.rules import UTC_CLOCK, Clock
 from consumers.decode.times import find_times
 
 
-class _Names(NamedTuple):
-    """Who says n lines.
-
-    Thread: one.
-    """
-
-    service: Coded
-    host: Coded
-    logger: Coded
-
-
 class _Read(NamedTuple):
     """A column that was read, and what was read of it.
 
@@ -38,7 +27,8 @@ class _Read(NamedTuple):
 
     text: Column
     times: LineTimes
-    names: _Names | None = None
+    names: tuple[Coded, Coded, Coded] | None = None
+    """Service, host and logger of each line."""
 
 
 _NONE: Final = ((), ("",))
@@ -67,7 +57,7 @@ class LineHeaders:
 
     def services(self, text: Column) -> Coded:
         """Return the service that each of n lines names in a header of syslog's shape or of another usual layout; empty where none."""
-        return self._names(text).service
+        return self._names(text)[0]
 
     def fields(self, text: Column) -> Column:
         """Return what else the header of each of n lines says, as kept fields: `host.name` and `logger`; null where it says neither."""
@@ -87,15 +77,17 @@ class LineHeaders:
         """Let go of the lines that were read last."""
         self._last = None
 
-    def _names(self, text: Column) -> _Names:
-        """Return who says n lines; syslog's tag counts before the name in another layout."""
+    def _names(self, text: Column) -> tuple[Coded, Coded, Coded]:
+        """Return service, host and logger of n lines; syslog's tag counts before the name in another layout."""
         read = self._read(text)
-        if read.names is None:
-            times = read.times
-            tag, host = find_services(text, times.start, times.end, times.kind, times.zone_min)
-            service, logger = find_names(text, times.start, times.end)
-            read = self._last = read._replace(names=_Names(_first_of(tag, service), host, logger))
-        return read.names or _Names(*[coded_alike("", len(text))] * 3)
+        if read.names is not None:
+            return read.names
+        times = read.times
+        tag, host = find_services(text, times.start, times.end, times.kind, times.zone_min)
+        service, logger = find_names(text, times.start, times.end)
+        names = _first_of(tag, service), host, logger
+        self._last = read._replace(names=names)
+        return names
 
     def _read(self, text: Column) -> _Read:
         """Return what was read of n lines, their times at least.

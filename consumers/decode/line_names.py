@@ -16,61 +16,16 @@ from consumers.native import BYTES, PLACES, SIZE, c_function, output_of
 
 Bytes = NDArray[np.uint8]
 
-_LABELS: Final = frozenset(
-    (
-        *(
-            "note",
-            "notes",
-            "hint",
-            "usage",
-            "detail",
-            "details",
-            "info",
-            "debug",
-            "message",
-            "msg",
-            "reason",
-            "cause",
-            "context",
-            "summary",
-        ),
-        *("error", "errors", "failure", "fail", "exception", "timeout", "problem", "fault", "caution", "todo", "fixme", "deprecated"),
-        *("status", "state", "result", "results", "output", "input", "response", "request", "query", "statement", "command", "cmd", "args"),
-        *("url", "uri", "path", "file", "filename", "dir", "directory", "host", "hostname", "ip", "port", "address", "user", "username"),
-        *("id", "key", "value", "name", "type", "version", "code", "size", "count", "total", "time", "date", "duration", "took", "step"),
-        *("expected", "actual", "got", "found", "missing", "unknown", "invalid", "none", "null", "true", "false", "ok", "done", "success"),
-        *("http", "https", "tcp", "udp", "sql", "json", "xml", "line", "at", "in", "on", "to", "from", "by", "with", "for", "and", "or"),
-        *(
-            "option",
-            "options",
-            "config",
-            "configuration",
-            "setting",
-            "settings",
-            "example",
-            "default",
-            "event",
-            "action",
-            "data",
-            "payload",
-        ),
-        *(
-            "main",
-            "root",
-            "attempt",
-            "retry",
-            "loading",
-            "starting",
-            "stopping",
-            "running",
-            "using",
-            "waiting",
-            "sending",
-            "processing",
-            "listening",
-        ),
-    )
+_LABEL_WORDS: Final = (
+    "note notes hint usage detail details info debug message msg reason cause context summary error errors failure fail exception "
+    "timeout problem fault caution todo fixme deprecated status state result results output input response request query statement "
+    "command cmd args url uri path file filename dir directory host hostname ip port address user username id key value name type "
+    "version code size count total time date duration took step expected actual got found missing unknown invalid none null true "
+    "false ok done success http https tcp udp sql json xml line at in on to from by with for and or option options config "
+    "configuration setting settings example default event action data payload main root attempt retry loading starting stopping "
+    "running using waiting sending processing listening"
 )
+_LABELS: Final = frozenset(_LABEL_WORDS.split())
 """Words before a colon that say what follows, not who says it."""
 _ENDS_IN_ED: Final = re.compile(r"(?:[^-_]*+[-_])*[a-z]{3,}ed")
 _FILE: Final = re.compile(
