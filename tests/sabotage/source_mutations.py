@@ -198,9 +198,9 @@ SOURCE_MUTATIONS: Changes = {
         "return true;",
         "consumers/decode/test_line_times.py::a_time_behind_anything_else_is_part_of_the_message",
     ),
-    "consumers/decode/find_levels.c: a level behind a channel counts without a colon behind it": (
-        "if (at == head->size || at < 2 || head->text[at - 1] != ':')",
-        "if (at == head->size || at < 2)",
+    "consumers/decode/find_levels.c: the end of any word in capitals is a level behind a channel": (
+        "(head->text[place - 1] != '.' && head->text[place - 1] != ':')",
+        "false",
         "consumers/decode/test_line_levels.py",
     ),
     "consumers/decode/find_levels.c: what slog adds to a level makes it none": (
