@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.columns import Coded, Column, byte_column, coded_texts, take, text_bytes
+from consumers.columns import Coded, Column, byte_column, coded_texts, present, replace_rows, take, text_bytes
 from consumers.decode.cloud_events import CloudEventsReader
 from consumers.decode.decode_tally import NO_TEXT, DecodeTally
 from consumers.decode.entries import Decoded, Entries
@@ -129,16 +129,17 @@ class Decoder:
         return [found.entries, *self._read("text", values, np.array(again), rejected)] if again else [found.entries]
 
     def _completed(self, entries: Entries, kafka_ms: NDArray[np.int64]) -> Entries:
-        """Return entries with the time, level and service that their texts name, and at last Kafka's time."""
+        """Return entries with the time, level, service and fields that their texts name, and at last Kafka's time."""
         if not entries.size:
             return entries
         kafka_ms = kafka_ms[entries.row]
         time_ms = _filled(entries.time_ms, NO_TIME, lambda rows: self._headers.times(_texts_at(entries.text, rows), kafka_ms[rows]))
         is_wrong = (time_ms == NO_TIME) | ((kafka_ms > 0) & (time_ms > kafka_ms + DAY_MS))
-        level = _labelled(entries.level, lambda rows: self._headers.levels(_texts_at(entries.text, rows)))
-        service = _labelled(entries.service, lambda rows: self._headers.services(_texts_at(entries.text, rows)))
+        level = _labelled(entries.level, entries.text, self._headers.levels)
+        service = _labelled(entries.service, entries.text, self._headers.services)
+        fields = _with_fields(entries.fields, entries.text, self._headers.fields)
         self._headers.forget()
-        return entries._replace(time_ms=np.where(is_wrong, kafka_ms, time_ms), level=level, service=service)
+        return entries._replace(time_ms=np.where(is_wrong, kafka_ms, time_ms), level=level, service=service, fields=fields)
 
     def _reader(self, form: Format) -> Reader:
         if form not in self._readers:
@@ -168,6 +169,17 @@ def _texts_at(text: Column, rows: NDArray[np.int64]) -> Column:
     return text if len(rows) == len(text) else take(text, rows)
 
 
+def _with_fields(fields: Column, text: Column, find: Callable[[Column], Column]) -> Column:
+    """Return fields with those that texts name in place of those that are null."""
+    if not fields.null_count:
+        return fields
+    if fields.null_count == len(fields):  # as in topics of plain lines
+        return find(text)
+    rows = np.flatnonzero(~present(fields))
+    found = find(take(text, rows))
+    return fields if found.null_count == len(rows) else replace_rows(fields, rows, found)
+
+
 def _filled(
     column: NDArray[np.int64], absent: int, find: Callable[[NDArray[np.int64]], NDArray[np.int64]]
 ) -> NDArray[np.int64]:  # fmt: skip
@@ -179,13 +191,15 @@ def _filled(
     return filled
 
 
-def _labelled(column: Coded, find: Callable[[NDArray[np.int64]], Coded]) -> Coded:
-    """Return labels with other ones in place of those that are empty."""
+def _labelled(column: Coded, text: Column, find: Callable[[Column], Coded]) -> Coded:
+    """Return labels with those that texts name in place of those that are empty."""
+    if column.values == ("",):  # as in topics of plain lines
+        return find(text)
     if "" not in column.values:
         return column
     empty = column.values.index("")
     rows = np.flatnonzero(column.codes == empty)
-    found = find(rows)
+    found = find(_texts_at(text, rows))
     if found.values in ((), ("",)):
         return column
     if len(rows) == len(column.codes):

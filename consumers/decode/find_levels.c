@@ -3,13 +3,13 @@
  *
  * Theory of operation. From the beginning of the line, or from the end of its time, word after word:
  * 1. A level counts in capitals (`ERROR`, `WARN:`), in brackets (`[error]`, `<Error>`, `[core:error]`), as `level=error`, between bars,
- *    dashes or tabs, before a colon where a message begins (`error: no such file`), and as the letter of glog, Android, MongoDB, Ruby and
- *    Tornado.
+ *    dashes or tabs, before a colon where a message begins (`error: no such file`), as the letter of glog, Android, MongoDB, Ruby and
+ *    Tornado, behind a channel (`local.ERROR:`), in a column of its own (`10:00:00,web-1,ERROR,x`), and as Cisco's number (`%LINK-3-DOWN:`).
  * 2. What may stand before it is skipped: numbers, brackets, capitals, names with a dot, digit or slash, and one plain word behind a time
  *    (a host or a logger). Behind a word with a colon the message begins: its first word is a level, or there is none.
  * 3. Anything else is prose: the search ends there, so "no error found" has no level.
  *
- * Only the head of a line, its first 127 bytes, is looked at. Single bytes are read with `byte_at`, which returns 0 past the end, and
+ * Only the head of a line, its first 127 bytes, is looked at, of columns 512 bytes. Single bytes are read with `byte_at`, which returns 0 past the end, and
  * loops end there: a line never depends on its neighbours. The end of a word or of a bracket is searched for 64 bytes and at most ten
  * words are read, so a line takes bounded time.
  */
@@ -19,6 +19,11 @@
 #include <string.h>
 
 #define EXPORTED __attribute__((visibility("default")))
+/* What few lines need is kept out of the loop over words. */
+#define RARE __attribute__((noinline, cold))
+#define OFTEN inline __attribute__((always_inline))
+
+enum { COLUMN_BYTES = 512, MOST_COLUMNS = 24 };
 
 enum { HEAD_BYTES = 127, MOST_WORDS = 10, WORD_BYTES = 64, MOST_LETTERS = 16, COMPARED_LETTERS = 8 };
 
@@ -28,8 +33,11 @@ enum { SYSLOG = 1, GLOG = 3, ACCESS = 4 };
 /* Places in `LEVELS` of consumers/decode/levels.py. */
 enum { NO_LEVEL = -1, TRACE, DEBUG, INFO, WARN, ERROR, FATAL };
 
-/* How a name counts: in any case; in capitals only; in capitals and before a colon only; it is the name of a field. */
-typedef enum { ANY_CASE, CAPITALS, COLON, KEY } How;
+/*
+ * How a name counts: in any case; in capitals only; in capitals and before a colon only; in lower case and before a colon only; it is the
+ * name of a field. As the value of a field each counts in any case.
+ */
+typedef enum { ANY_CASE, CAPITALS, COLON, LOWER_COLON, KEY } How;
 
 typedef struct {
     char letters[COMPARED_LETTERS + 1]; /* the first ones, in lower case: a longer word is told by them and by its size */
@@ -38,25 +46,27 @@ typedef struct {
     int8_t level;
 } Name;
 
-enum { MOST_NAMES = 6 };
+enum { MOST_NAMES = 7 };
 
 /* The names of levels, by their first letter. Levels are those of consumers/decode/levels.py. */
 static const Name NAMES[26][MOST_NAMES] = {
     ['a' - 'a'] = {{"alert", 5, 5, ANY_CASE, FATAL}},
     ['c' - 'a'] = {{"crit", 4, 4, ANY_CASE, FATAL}, {"critical", 8, 8, ANY_CASE, FATAL}, {"config", 6, 6, COLON, INFO}},
-    ['d' - 'a'] = {{"debug", 5, 5, ANY_CASE, DEBUG}, {"dbg", 3, 3, CAPITALS, DEBUG}, {"dpanic", 6, 6, CAPITALS, FATAL}},
+    ['d' - 'a'] = {{"debug", 5, 5, ANY_CASE, DEBUG}, {"dbg", 3, 3, CAPITALS, DEBUG}, {"dpanic", 6, 6, CAPITALS, FATAL},
+                   {"dbug", 4, 4, LOWER_COLON, DEBUG}, {"debu", 4, 4, CAPITALS, DEBUG}},
     ['e' - 'a'] = {{"error", 5, 5, ANY_CASE, ERROR}, {"err", 3, 3, ANY_CASE, ERROR}, {"eror", 4, 4, CAPITALS, ERROR},
-                   {"emerg", 5, 5, ANY_CASE, FATAL}, {"emergenc", 9, 9, ANY_CASE, FATAL}},
+                   {"emerg", 5, 5, ANY_CASE, FATAL}, {"emergenc", 9, 9, ANY_CASE, FATAL}, {"erro", 4, 4, CAPITALS, ERROR}},
     ['f' - 'a'] = {{"fatal", 5, 5, ANY_CASE, FATAL}, {"ftl", 3, 3, CAPITALS, FATAL}, {"fine", 4, 4, CAPITALS, DEBUG},
-                   {"finer", 5, 5, CAPITALS, TRACE}, {"finest", 6, 6, CAPITALS, TRACE}},
+                   {"finer", 5, 5, CAPITALS, TRACE}, {"finest", 6, 6, CAPITALS, TRACE}, {"fail", 4, 4, LOWER_COLON, ERROR},
+                   {"fata", 4, 4, CAPITALS, FATAL}},
     ['i' - 'a'] = {{"info", 4, 4, ANY_CASE, INFO}, {"informat", 11, 13, ANY_CASE, INFO}, {"inf", 3, 3, CAPITALS, INFO}},
     ['l' - 'a'] = {{"log", 3, 3, COLON, INFO}, {"level", 5, 5, KEY, NO_LEVEL}, {"lvl", 3, 3, KEY, NO_LEVEL},
                    {"loglevel", 8, 8, KEY, NO_LEVEL}},
     ['n' - 'a'] = {{"notice", 6, 6, ANY_CASE, INFO}},
     ['p' - 'a'] = {{"panic", 5, 5, ANY_CASE, FATAL}},
     ['s' - 'a'] = {{"severe", 6, 6, ANY_CASE, ERROR}, {"severity", 8, 8, KEY, NO_LEVEL}},
-    ['t' - 'a'] = {{"trace", 5, 5, ANY_CASE, TRACE}, {"trc", 3, 3, CAPITALS, TRACE}},
-    ['v' - 'a'] = {{"verbose", 7, 7, ANY_CASE, TRACE}},
+    ['t' - 'a'] = {{"trace", 5, 5, ANY_CASE, TRACE}, {"trc", 3, 3, CAPITALS, TRACE}, {"trce", 4, 4, LOWER_COLON, TRACE}},
+    ['v' - 'a'] = {{"verbose", 7, 7, ANY_CASE, TRACE}, {"vrb", 3, 3, CAPITALS, TRACE}},
     ['w' - 'a'] = {{"warn", 4, 4, ANY_CASE, WARN}, {"warning", 7, 7, ANY_CASE, WARN}, {"wrn", 3, 3, CAPITALS, WARN}},
 };
 
@@ -247,7 +257,7 @@ static const Name *name_of(const char folded[COMPARED_LETTERS], uint32_t size)
 }
 
 /* Read the letters from `place` on; `opening` stands before them if `is_opened`. */
-static Word word_at(const Head *head, uint32_t place, uint8_t opening, bool is_opened)
+static OFTEN Word letters_at(const Head *head, uint32_t place, uint8_t opening, bool is_opened)
 {
     Word word = {.place = place, .opening = opening, .is_opened = is_opened, .is_capitals = true};
     char folded[COMPARED_LETTERS] = {0};
@@ -264,12 +274,17 @@ static Word word_at(const Head *head, uint32_t place, uint8_t opening, bool is_o
     return word;
 }
 
+static Word word_at(const Head *head, uint32_t place, uint8_t opening, bool is_opened)
+{
+    return letters_at(head, place, opening, is_opened);
+}
+
 /* Read the word at `at`. */
-static Word read_word(const Head *head, uint32_t at)
+static OFTEN Word read_word(const Head *head, uint32_t at)
 {
     const uint8_t opening = byte_at(head, at);
     const bool is_opened = opens_word(opening);
-    return word_at(head, at + is_opened, opening, is_opened);
+    return letters_at(head, at + is_opened, opening, is_opened);
 }
 
 /* Return where what follows the time begins; 0 without one. */
@@ -290,7 +305,7 @@ static int8_t letter_before_time(const Head *head, const Time *time)
 }
 
 /* Begin at the line's first byte, or behind a time that nothing stands before. */
-static void begin(Search *search)
+static OFTEN void begin(Search *search)
 {
     const Head *head = &search->head;
     if (search->time.start <= 1)
@@ -304,7 +319,7 @@ static void begin(Search *search)
 }
 
 /* Go over blanks, and over the time of a line that has something before it. */
-static void skip_to_word(Search *search)
+static OFTEN void skip_to_word(Search *search)
 {
     search->at = blanks_end(&search->head, search->at);
     if (search->time.start > 1 && search->at + 1 >= search->time.start && search->at < search->time.end)
@@ -328,9 +343,43 @@ static bool is_delimited(const Search *search, const Word *word)
     return (follows == '\t' && byte_at(&search->head, word->place - 1) == '\t') || (search->step == 0 && is_alone && ends_word(behind));
 }
 
-/* Whether the name of a level counts here. */
-static bool does_name_count(const Search *search, const Word *word)
+/*
+ * Return the level with what slog adds to it, as in `ERROR+2` and `DEBUG-4`, by OpenTelemetry's numbers, of which each level has four;
+ * NO_LEVEL if nothing like this stands at `at`.
+ */
+static int8_t level_with_number(const Head *head, uint32_t at, int8_t level)
 {
+    const uint8_t sign = byte_at(head, at);
+    const uint32_t end = digits_end(head, at + 1);
+    if ((sign != '+' && sign != '-') || end == at + 1 || end > at + 3 || !ends_word(byte_at(head, end)))
+        return NO_LEVEL;
+    if (sign == '-')
+        return level == DEBUG ? TRACE : NO_LEVEL;
+    return level == ERROR && (end == at + 3 || head->text[at + 1] >= '4') ? FATAL : level;
+}
+
+/* Whether a number in brackets follows a name, as in `ERRO[0001]` of logrus and `ERROR[1234]` of Asterisk. */
+static bool has_number_behind(const Head *head, const Word *word)
+{
+    const uint32_t number = word->place + word->size + 1;
+    const uint32_t end = digits_end(head, number);
+    return end > number && byte_at(head, end) == ']';
+}
+
+/* Whether `error:` follows the word at `at`: of `PHP Fatal error: `. */
+static bool is_before_error(const Head *head, uint32_t end)
+{
+    return end + 7 <= head->size && memcmp(head->text + end, " error:", 7) == 0;
+}
+
+/* Whether the name of a level counts here. */
+static OFTEN bool does_name_count(const Search *search, const Word *word)
+{
+    const Head *head = &search->head;
+    if (word->follows == '[' && word->is_capitals && !word->is_opened && has_number_behind(head, word))
+        return true;
+    if ((search->plain == 0 || search->has_begun) && word->name->level == FATAL && is_before_error(head, word->place + word->size))
+        return true;
     if (!(word->is_capitals && ends_capitals(word->follows) && word->opening != '"') && !is_delimited(search, word))
         return false;
     /* `SERVICE ALERT: …` is a kind of message. */
@@ -338,14 +387,21 @@ static bool does_name_count(const Search *search, const Word *word)
 }
 
 /* Whether the word is the name of a level, written as this name has to be. */
-static bool is_level_name(const Word *word)
+static OFTEN bool is_level_name(const Word *word)
 {
     if (!word->name || word->name->how == KEY)
         return false;
     /* What the end of the head cuts may be another word. */
     if (word->place + word->size >= HEAD_BYTES)
         return false;
-    return word->name->how == ANY_CASE || (word->is_capitals && (word->name->how == CAPITALS || word->follows == ':'));
+    switch (word->name->how) {
+    case ANY_CASE:
+        return true;
+    case LOWER_COLON:
+        return !word->is_capitals && !is_capital(word->opening) && word->follows == ':';
+    default:
+        return word->is_capitals && (word->name->how == CAPITALS || word->follows == ':');
+    }
 }
 
 /* Whether a tag of Android and a colon stand at `at`: `ActivityManager( 1234):`. */
@@ -395,18 +451,88 @@ static Word read_value(const Head *head, uint32_t at)
     return word_at(head, at + is_quoted, opening, is_quoted);
 }
 
-/* Return the level that a value is the name of. */
+/* Return the level behind `level=`, whose letters end at `key_end`. */
+static int8_t level_of_field(const Head *head, uint32_t key_end)
+{
+    const Word value = read_value(head, key_end + 1);
+    const uint32_t end = value.place + value.size;
+    const bool is_whole = ends_word(value.follows) || value.follows == '"' || value.follows == ',' || value.follows == ';';
+    if (!value.name || value.name->how == KEY || end >= HEAD_BYTES)
+        return value.size == 1 && is_whole ? level_of_letter(head->text[value.place]) : NO_LEVEL;
+    return is_whole ? value.name->level : level_with_number(head, end, value.name->level);
+}
+
+/* Return the level of a field whose name is longer, as `log.level=error`. */
+RARE static int8_t level_of_long_key(const Head *head, const Word *word)
+{
+    uint32_t at = word->place + word->size, last = at;
+    for (; is_letter(byte_at(head, at)) || byte_at(head, at) == '.' || byte_at(head, at) == '_'; at++)
+        if (!is_letter(head->text[at]))
+            last = at + 1;
+    if (byte_at(head, at) != '=')
+        return NO_LEVEL;
+    const Word key = word_at(head, last, 0, false);
+    return key.name && key.name->how == KEY ? level_of_field(head, at) : NO_LEVEL;
+}
+
+/* Whether what follows the letters of a word may lead to a level at its end. */
+static bool may_be_channel(const Word *word)
+{
+    const uint8_t follows = word->follows;
+    return word->size > 0 && !word->is_opened && (follows == '.' || follows == ':' || follows == '-' || follows == '_');
+}
+
+/* Return the level in capitals with which the word at `at` ends, behind a dot or a colon: `local.ERROR:`, `app@shop:[123]:ERROR:`. */
+RARE static int8_t level_of_channel(const Head *head, uint32_t at)
+{
+    while (at < head->size && !ends_word(head->text[at]))
+        at++;
+    if (at == head->size || at < 2 || head->text[at - 1] != ':')
+        return NO_LEVEL;
+    uint32_t place = --at;
+    while (place > 0 && is_capital(head->text[place - 1]) && at - place < MOST_LETTERS)
+        place--;
+    if (place == 0 || (head->text[place - 1] != '.' && head->text[place - 1] != ':'))
+        return NO_LEVEL;
+    const Word word = word_at(head, place, 0, false);
+    return word.name && word.name->how != KEY && word.place + word.size == at ? word.name->level : NO_LEVEL;
+}
+
+/* Return the level of Cisco's severity at `at`: `%LINK-3-UPDOWN:`. */
+RARE static int8_t level_of_cisco(const Head *head, uint32_t at)
+{
+    static const int8_t OF_SEVERITY[] = {FATAL, FATAL, FATAL, ERROR, WARN, INFO, INFO, DEBUG};
+    const uint32_t limit = search_limit(head, at);
+    int8_t level = NO_LEVEL;
+    uint32_t begin = ++at; /* of a part between dashes */
+    for (; at < limit; at++) {
+        const uint8_t byte = head->text[at];
+        if (byte == ':')
+            return at > begin ? level : NO_LEVEL;
+        if (byte == '-' && at == begin + 1 && head->text[begin] >= '0' && head->text[begin] <= '7')
+            level = OF_SEVERITY[head->text[begin] - '0'];
+        if (byte == '-')
+            begin = at + 1;
+        else if (!is_capital(byte) && !is_digit(byte) && byte != '_')
+            return NO_LEVEL;
+    }
+    return NO_LEVEL;
+}
+
+/* Return the level in capitals behind a clock in the same bracket: `[10:00:00 ERR]`. */
+RARE static int8_t level_behind_clock(const Head *head, uint32_t at)
+{
+    const uint32_t hour_end = digits_end(head, at + 1);
+    if (hour_end != at + 3 || byte_at(head, hour_end) != ':' || byte_at(head, hour_end + 3) != ':')
+        return NO_LEVEL;
+    const Word word = word_at(head, blanks_end(head, word_end(head, at)), 0, false);
+    return is_level_name(&word) && word.is_capitals && word.follows == ']' ? word.name->level : NO_LEVEL;
+}
+
+/* Return the level that a value of a module is the name of. */
 static int8_t level_of_value(const Word *value)
 {
     return value->name && value->name->how == ANY_CASE ? value->name->level : NO_LEVEL;
-}
-
-/* Return the level behind `level=`. */
-static int8_t level_of_field(const Head *head, const Word *key)
-{
-    const Word value = read_value(head, key->place + key->size + 1);
-    const bool is_whole = ends_word(value.follows) || value.follows == '"' || value.follows == ',' || value.follows == ';';
-    return is_whole ? level_of_value(&value) : NO_LEVEL;
 }
 
 /* Return the level of a bracket with a name and a level, as `[core:error]`. */
@@ -421,24 +547,67 @@ static int8_t level_of_module(const Head *head, uint32_t at)
     return value.follows == ']' ? level_of_value(&value) : NO_LEVEL;
 }
 
-/* Return the level that is named at this word. */
-static int8_t level_here(const Search *search, const Word *word)
+/* Whether `LOG` stands alone behind the time, and a tag with a colon behind it: `LOG database: `. */
+static bool is_log_before_tag(const Search *search, const Word *word)
 {
-    if (is_level_name(word))
+    if (!word->is_capitals || word->is_opened || word->follows != ' ')
+        return false;
+    const uint32_t end = word_end(&search->head, word->place + word->size + 1);
+    return search->step == 0 && search->at > 0 && end < search->head.size && search->head.text[end - 1] == ':';
+}
+
+static bool is_php(const Head *head, const Word *word)
+{
+    return word->size == 3 && word->follows == ' ' && !word->is_opened && memcmp(head->text + word->place, "PHP", 3) == 0;
+}
+
+/* Return the level of `PHP Parse error:` and the like; `PHP Warning:` is read as its second word. */
+RARE static int8_t level_of_php(const Head *head, const Word *word)
+{
+    const Word kind = word_at(head, word->place + word->size + 1, 0, false);
+    if (kind.size == 0 || !is_before_error(head, kind.place + kind.size))
+        return NO_LEVEL;
+    return kind.name && kind.name->level == FATAL ? FATAL : ERROR;
+}
+
+/* Return the level that is named at this word. */
+static OFTEN int8_t level_here(const Search *search, const Word *word)
+{
+    const Head *head = &search->head;
+    if (is_level_name(word)) {
+        if (word->is_capitals && (word->follows == '+' || word->follows == '-'))
+            return level_with_number(head, word->place + word->size, word->name->level);
         return does_name_count(search, word) ? word->name->level : NO_LEVEL;
+    }
+    if (word->name && word->name->how == COLON && is_log_before_tag(search, word))
+        return word->name->level;
+    if (word->opening == '%')
+        return level_of_cisco(head, search->at);
+    if (word->opening == '[' && is_digit(word->follows) && word->size == 0)
+        return level_behind_clock(head, search->at);
+    const bool is_behind_colon = search->step == 0 && search->at > 0 && head->text[search->at - 1] == ':';
+    if (word->opening == ':' || is_behind_colon || (search->plain == 0 && may_be_channel(word))) {
+        const int8_t level = level_of_channel(head, search->at);
+        if (level != NO_LEVEL)
+            return level;
+    }
     if (word->size == 0)
         return NO_LEVEL;
     if (word->opening == '[' && (word->follows == '_' || word->follows == ':' || is_digit(word->follows)))
         return level_of_module(&search->head, search->at);
     if (word->name && word->name->how == KEY && word->follows == '=')
-        return level_of_field(&search->head, word);
+        return level_of_field(head, word->place + word->size);
+    if (word->follows == '.' || word->follows == '_')
+        return level_of_long_key(head, word);
+    if (is_php(head, word))
+        return level_of_php(head, word);
     if (word->size == 1 && word->is_capitals && !search->has_begun)
         return level_of_lone_letter(search, word);
     return NO_LEVEL;
 }
 
 /* Whether a level may follow: not behind the first word of a message, nor behind `level=` or `msg=`. */
-static bool may_go_on(const Search *search, const Word *word)
+static OFTEN bool may_go_on(const Search *search, const Word *word)
 {
     if (search->has_begun)
         return false;
@@ -459,7 +628,7 @@ static uint32_t bracket_end(const Head *head, uint32_t at)
 }
 
 /* Go behind the word, and return whether the search goes on. */
-static bool skip_word(Search *search, const Word *word)
+static OFTEN bool skip_word(Search *search, const Word *word)
 {
     const Head *head = &search->head;
     const bool was_behind_bar = search->is_behind_bar;
@@ -480,8 +649,74 @@ static bool skip_word(Search *search, const Word *word)
     return end < head->size && (!is_plain || was_behind_bar || (search->time.end > 0 && search->plain <= 1));
 }
 
-/* Return the level that a line names. */
-static int8_t level_of_line(Head head, Time time)
+/* Whether a column holds prose: two words of letters, outside of quotes. */
+static bool is_prose(const Head *line, uint32_t begin, uint32_t end)
+{
+    for (uint32_t at = begin + 1; at + 1 < end; at++)
+        if (line->text[at] == ' ' && is_letter(line->text[at - 1]) && is_letter(line->text[at + 1]))
+            return !is_digit(line->text[begin]) && line->text[begin] != '"';
+    return false;
+}
+
+/* Return the level that is all of a column, perhaps in quotes; in lower case only without blanks. */
+static int8_t level_of_column(const Head *line, uint32_t begin, uint32_t end)
+{
+    const uint32_t given = begin;
+    while (begin < end && line->text[begin] == ' ')
+        begin++;
+    while (end > begin && line->text[end - 1] == ' ')
+        end--;
+    if (end > begin + 1 && line->text[begin] == '"' && line->text[end - 1] == '"')
+        begin++, end--;
+    const Word word = word_at(line, begin, 0, false);
+    uint32_t word_ends = begin + word.size;
+    if (word_ends + 1 == end && is_digit(word.follows) && word.name && word.name->level == DEBUG)
+        word_ends++; /* PostgreSQL's DEBUG1 */
+    if (!word.name || word.name->how == KEY || word_ends != end)
+        return NO_LEVEL;
+    const bool is_any = word.name->how == ANY_CASE && (line->text[given] != ' ');
+    return word.is_capitals || is_any ? word.name->level : NO_LEVEL;
+}
+
+/* Return where the column that begins at `at` ends; what is in quotes may hold separators. */
+static uint32_t column_end(const Head *line, uint32_t at, uint8_t separator)
+{
+    bool is_quoted = false;
+    for (; at < line->size && (is_quoted || line->text[at] != separator); at++)
+        is_quoted ^= line->text[at] == '"';
+    return at;
+}
+
+/* Return the level in a column of its own, behind the time in the first column; a name of a zone may stand between. */
+static int8_t level_of_columns(const Head *line, const Time *time)
+{
+    uint32_t at = time->end + (time->start == 1);
+    if (byte_at(line, at) == ' ' && is_capital(byte_at(line, at + 1)) && is_capital(byte_at(line, at + 2)))
+        for (at += 3; is_capital(byte_at(line, at));)
+            at++;
+    const uint8_t separator = byte_at(line, at);
+    if (separator != ',' && separator != ';' && separator != '|')
+        return NO_LEVEL;
+    for (int column = 0; column < MOST_COLUMNS && at < line->size; column++) {
+        const uint32_t begin = at + 1, end = column_end(line, begin, separator);
+        const int8_t level = end < line->size ? level_of_column(line, begin, end) : NO_LEVEL;
+        if (level != NO_LEVEL || is_prose(line, begin, end))
+            return level;
+        at = end;
+    }
+    return NO_LEVEL;
+}
+
+/* Return the level that is the first column, before the time: `Error,11/23/2026 10:00:00 AM,Service Control Manager,7036`. */
+static int8_t level_of_first_column(const Head *head)
+{
+    const Word word = word_at(head, 0, 0, false);
+    const uint8_t behind = byte_at(head, word.size + 1);
+    return word.follows == ',' && (is_digit(behind) || behind == '"') ? level_of_value(&word) : NO_LEVEL;
+}
+
+/* Return the level that the words of a line name. */
+static OFTEN int8_t level_of_words(Head head, Time time)
 {
     const int8_t letter = letter_before_time(&head, &time);
     if (letter != NO_LEVEL || time.kind == ACCESS)
@@ -500,6 +735,16 @@ static int8_t level_of_line(Head head, Time time)
     return NO_LEVEL;
 }
 
+/* Return the level that a line names; `line` is longer than `head`. */
+static int8_t level_of_line(Head head, Head line, Time time)
+{
+    const bool is_time_first = time.end > 0 && time.start <= 1;
+    int8_t level = is_time_first ? level_of_columns(&line, &time) : NO_LEVEL;
+    if (level == NO_LEVEL)
+        level = level_of_words(head, time);
+    return level == NO_LEVEL && !is_time_first && time.kind != ACCESS ? level_of_first_column(&head) : level;
+}
+
 /*
  * Write the level of each of n lines, a place in `LEVELS` or -1. Line i is `data[ends[i]:ends[i + 1]]`; `start`, `end` and `kind` are of
  * its time.
@@ -510,6 +755,7 @@ EXPORTED void find_levels(const uint8_t *data, const int32_t *ends, int64_t n, c
         const uint32_t size = (uint32_t)(ends[i + 1] - ends[i]);
         const Head head = {data + ends[i], size < HEAD_BYTES ? size : HEAD_BYTES};
         const Time time = {start[i], end[i] < head.size ? end[i] : head.size, kind[i]};
-        levels[i] = level_of_line(head, time);
+        const Head line = {head.text, size < COLUMN_BYTES ? size : COLUMN_BYTES};
+        levels[i] = level_of_line(head, line, time);
     }
 }

@@ -14,6 +14,7 @@ from consumers.decode.levels import (
     level_of_syslog,
     level_of_tens,
     whole_number,
+    without_colours,
 )
 
 LEVEL, SYSLOG, OTLP, PYTHON, WHOLE, TENS, LETTER, KUBERNETES = 16, 32, 64, 128, 256, 1024, 2048, 4096
@@ -72,8 +73,9 @@ class LevelRole(NamedTuple):
     def read(self, value: Scalar) -> tuple[str, Scalar | None]:
         """Return the level that a value stands for, and the value if it is not the level's own name."""
         if self.scale == _BY_NAME:
-            level = level_of_name(str(value))
-            return level, None if is_own_name(str(value), level) else value
+            written = without_colours(value) if isinstance(value, str) else value
+            level = level_of_name(str(written))
+            return level, None if is_own_name(str(written), level) else written
         if self.scale == _BY_LETTER:
             return level_of_name(str(value)[:1]), value
         if self.scale == _BY_TYPE:

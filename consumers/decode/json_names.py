@@ -15,7 +15,7 @@ TEXT_NAMES: Final = (
 LEVEL_NAMES: Final = (
     "severity_text", "severityText", "SeverityText", "level", "log.level", "severity", "lvl", "levelname", "@l", "PRIORITY", "level.name",
     "jsonPayload.level", "jsonPayload.severity", "record.level.name", "LogLevel", "Level", "level_name", "error_severity", "Severity",
-    "severity_label", "syslogseverity-text", "EventType",
+    "severity_label", "syslogseverity-text", "EventType", "priority",
 )  # fmt: skip
 """The first that names a level counts; if none does, a number whose scale is certain."""
 SERVICE_NAMES: Final = (

@@ -46,7 +46,7 @@ static inline bool is_word(uint8_t byte)
 /* What may stand between a word and its code. */
 static inline bool is_gap(uint8_t byte)
 {
-    return byte == ' ' || byte == '=' || byte == ':' || byte == '"' || byte == '\'' || byte == '[' || byte == '(';
+    return byte == ' ' || byte == '\t' || byte == '=' || byte == ':' || byte == '"' || byte == '\'' || byte == '[' || byte == '(';
 }
 
 /* Whether the four bytes that end at `last` are these letters, in either case. */
@@ -58,13 +58,15 @@ static bool ends_word(Text text, int64_t last, const char *lower)
     return true;
 }
 
-/* `HTTP/1.1" 200`, or `HTTP/" 200` once the version is masked; `last` is the byte before the quote. */
+/* `HTTP/1.1" 200`, `HTTP/2" 200`, `HTTP/1.1 200`, or `HTTP/" 200` once masked; `last` is the byte before quote or blank. */
 static bool ends_version(Text text, int64_t last)
 {
     uint8_t byte = byte_at(text, last), lower = byte | 0x20;
-    if (byte_at(text, last + 1) != '"')
+    if (byte_at(text, last + 1) != '"' && byte_at(text, last + 1) != ' ' && byte_at(text, last + 1) != '\t')
         return false;
     if (byte == '/' && ends_word(text, last - 1, "http"))
+        return true;
+    if (is_digit(byte) && byte_at(text, last - 1) == '/' && ends_word(text, last - 2, "http"))
         return true;
     bool ends = is_digit(byte) || byte == '/' || lower == 'o' || lower == 'p' || lower == 'r' || lower == 's' || lower == 'e';
     return ends && byte_at(text, last - 1) == '.' && ends_word(text, last - 4, "http");
@@ -83,7 +85,7 @@ static bool is_after_word(Text text, Number number)
     if (digits != STATUS_DIGITS)
         return false;
     return ends_word(text, last, "http") || ends_word(text, last, "atus") || ends_word(text, last, "code") ||
-           ends_word(text, last, "rror") || ends_version(text, last);
+           ends_word(text, last, "rror") || ends_word(text, last, "resp") || ends_version(text, last);
 }
 
 /* Whether a blank, two bytes of which the first is a digit, and a colon follow: the `22:06:37` of a glog line. */

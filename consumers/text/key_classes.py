@@ -9,7 +9,8 @@ conventions, of PAM, auditd, sudo, Postfix, PostgreSQL and klog, and of what ser
    `user_name` varies, `event_name` does not, and nothing is known of `name`. Nor is anything of `from` and `to`, between which states
    change, and of `at`, except after a word: `created_at` is a time, `at=error` is a level.
 3. Where nothing is known, the two masks differ: `key=value` keeps the value, because a line's words may identify its template, and JSON
-   drops it, because objects have many keys of which few matter.
+   drops it, because objects have many keys of which few matter; only prose it keeps. So `signature` is not known: an intrusion detection
+   system has a sentence there, a request a hash.
 """
 
 import re
@@ -21,7 +22,7 @@ _LONGEST_KEY = 128
 _VARYING = (
     # ids and secrets
     *("id", "uuid", "guid", "oid", "cid", "sid", "rid", "key", "token", "hash", "digest", "checksum", "sha", "md", "etag", "nonce"),
-    *("fingerprint", "signature", "cookie", "password", "secret", "serial", "session", "ses", "value", "val", "version", "revision"),
+    *("fingerprint", "cookie", "password", "secret", "serial", "session", "ses", "value", "val", "version", "revision"),
     # users
     *("user", "uid", "euid", "auid", "suid", "fsuid", "loginuid", "gid", "egid", "sgid", "fsgid", "logname", "login", "acct", "account"),
     *("owner", "author", "email", "mail", "customer", "tenant", "principal", "actor", "ugi", "agent", "sender", "recipient"),
@@ -89,6 +90,16 @@ Where it matches all of a key's end, `varies` is true for the key. It begins wit
 _WORDS = re.compile(r"[A-Z]+s(?![a-z])|[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _IS_VARYING = re.compile(_WORD)
 _IS_TELLING = re.compile(rf"(?:{_any_of(tuple(_TELLING))}|[a-z]*(?:{_any_of(_TELLING_ENDS)}))(?:names?|e?s)?")
+
+
+_NAMES_SOMEBODY = frozenset(("name", "names", "from", "to", "by"))
+"""Last words of keys of which nothing is known and whose values are no prose, however many words they have."""
+
+
+def may_have_prose(key: str) -> bool:
+    """Return whether a key of which nothing is known may hold a sentence."""
+    words = _WORDS.findall(key[-_LONGEST_KEY:])
+    return not words or words[-1].lower() not in _NAMES_SOMEBODY
 
 
 @lru_cache(maxsize=4_096)

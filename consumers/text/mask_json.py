@@ -5,8 +5,9 @@ Objects that have the same keys, in whatever order, and say the same (`consumers
 1. A text is masked if it is one object, or an array of objects, or ends in one that begins with the text's first brace. So it is parsed at
    most once, whatever is in it.
 2. Keys are dotted, without their digits, and sorted; an array is its elements under the array's key. What is the same is said once.
-3. Values of telling keys stay, for the other masks to work on: the first lines of strings, booleans and integers. Of all other keys only
-   the keys stay, as they say what an object is about. JSON in a string is masked as a text.
+3. Values of telling keys stay, for the other masks to work on: the first lines of strings, booleans and integers. So does prose under keys
+   of which nothing is known (`"output": "Shell spawned in a container"`). Of all other keys only the keys stay, as they say what an object
+   is about. JSON in a string is masked as a text.
 4. There is no opening brace in the result, so it is not JSON, whatever other masks remove.
 
 A text is masked before its form is made (`consumers/text/text_forms.py`), and no form is masked by key: it says `\u8888` for `\u0441`,
@@ -25,7 +26,7 @@ import orjson
 
 from consumers.columns import Column, as_texts, replace_rows, string_column, take
 from consumers.text import regex
-from consumers.text.key_classes import varies
+from consumers.text.key_classes import may_have_prose, varies
 
 _MOST_CHARACTERS = 16 * 1024
 _MOST_PAIRS = 256
@@ -43,6 +44,8 @@ _ID = re.compile(r"(?=[^0-9]*[0-9])[0-9a-fA-F:_-]{6,}")
 """A key that is one object's id."""
 _ODD_IN_NAME = re.compile(r'[\s"\'={}\x00-\x1f\x7f]+')
 _PLAIN_VALUE = re.compile(r"[\w./:+-]+")
+_PUNCTUATION = ".,:;!?()[]\"'"
+_LEAST_WORDS, _MANY_WORDS = 2, 4
 _READABLE = str.maketrans({'"': "'", "{": "(", "}": ")"} | dict.fromkeys((*range(32), 127), " "))
 _NESTED = (dict, list)
 _NESTED_TYPES = frozenset(_NESTED)
@@ -62,8 +65,8 @@ class _Label:
 
     pair: str
     """The dotted name and `=`; empty for the whole document."""
-    stays: bool
-    """Whether the value does."""
+    stays: bool | None
+    """Whether the value does; None: prose does."""
 
 
 class _Keys(NamedTuple):
@@ -71,7 +74,7 @@ class _Keys(NamedTuple):
 
     labels: list[_Label]
     kept: list[tuple[int, _Label]]
-    """Places and labels of those whose values stay."""
+    """Places and labels of those whose values stay or may stay."""
     dropped: frozenset[str]
     """The pairs of the others, if nothing is nested in them."""
 
@@ -150,7 +153,7 @@ def _add_values(pairs: set[str], labelled: Iterable[tuple[_Label, object]], leve
     for label, value in labelled:
         if value and isinstance(value, _NESTED):
             _add_pairs(pairs, value, label, level + 1)
-        elif label.stays:
+        elif label.stays or (label.stays is None and _is_prose(value)):
             pairs.add(label.pair + _said(value, level))
         else:
             pairs.add(label.pair)
@@ -160,8 +163,8 @@ def _add_values(pairs: set[str], labelled: Iterable[tuple[_Label, object]], leve
 def _known_keys(outer: _Label, keys: tuple[str, ...]) -> _Keys:
     """Return what is known of an object's keys."""
     labels = [_inner_label(outer, key[:_LONGEST_NAME]) for key in keys]
-    kept = [(place, label) for place, label in enumerate(labels) if label.stays]
-    return _Keys(labels, kept, frozenset(label.pair for label in labels if not label.stays))
+    kept = [(place, label) for place, label in enumerate(labels) if label.stays is not False]
+    return _Keys(labels, kept, frozenset(label.pair for label in labels if label.stays is False))
 
 
 @lru_cache(maxsize=4_096)
@@ -169,8 +172,21 @@ def _inner_label(outer: _Label, key: str) -> _Label:
     """Return the label of a key of an object."""
     readable = "" if _ID.fullmatch(key) else _ODD_IN_NAME.sub("_", _DIGITS.sub("", key))
     name = ".".join(filter(None, (outer.pair[:-1], readable)))[-_LONGEST_NAME:]
-    stays = key in _SENTENCES or (varies(name if key in _SAYS_LITTLE else key) is False)
-    return _Label(f"{name}=", stays)
+    is_varying = varies(name if key in _SAYS_LITTLE else key)
+    if is_varying is None and key not in _SENTENCES:
+        return _Label(f"{name}=", None if may_have_prose(key) else False)
+    return _Label(f"{name}=", key in _SENTENCES or not is_varying)
+
+
+def _is_prose(value: object) -> bool:
+    """Return whether a value is a sentence: half of its words are of letters, four of them or one behind another in lower case."""
+    if not isinstance(value, str) or " " not in value:
+        return False
+    words = [word.strip(_PUNCTUATION) for word in value[:_LONGEST_VALUE].partition("\n")[0].split()]
+    of_letters = [word for word in words if word.isalpha()]
+    if len(of_letters) < _LEAST_WORDS or 2 * len(of_letters) < len(words):
+        return False
+    return len(of_letters) >= _MANY_WORDS or any(len(word) > 1 and word.islower() for word in of_letters[1:])
 
 
 def _said(value: object, level: int) -> str:

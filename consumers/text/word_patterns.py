@@ -90,4 +90,4 @@ WORD_NEEDS = {
 MASKS = (*VARIABLE_MASKS, *WORD_MASKS)
 """All built-in masks."""
 
-MASKS_VERSION = 3
+MASKS_VERSION = 4

@@ -198,6 +198,37 @@ SOURCE_MUTATIONS: Changes = {
         "return true;",
         "consumers/decode/test_line_times.py::a_time_behind_anything_else_is_part_of_the_message",
     ),
+    "consumers/decode/find_levels.c: the end of any word in capitals is a level behind a channel": (
+        "(head->text[place - 1] != '.' && head->text[place - 1] != ':')",
+        "false",
+        "consumers/decode/test_line_levels.py",
+    ),
+    "consumers/decode/find_levels.c: what slog adds to a level makes it none": (
+        "return level == ERROR && (end == at + 3 || head->text[at + 1] >= '4') ? FATAL : level;",
+        "return NO_LEVEL;",
+        "consumers/decode/test_line_levels.py",
+        "properties/test_line_heads.py",
+    ),
+    "consumers/decode/find_names.c: a name with a colon in prose is a service": (
+        "    if (was_behind_level && search->has_time && has_colon && is_lower(head, word))",
+        "    if (search->has_time && has_colon && is_lower(head, word))",
+        "consumers/decode/test_line_names.py",
+    ),
+    "consumers/decode/line_names.py: the class of an exception is a logger": (
+        "len(name) > _LONGEST_NAME or _EXCEPTION.fullmatch(name) or",
+        "len(name) > _LONGEST_NAME or",
+        "consumers/decode/test_line_names.py",
+    ),
+    "consumers/text/flag_statuses.c: the size behind the status of HAProxy is a status too": (
+        "    if (!has_byte(text, before, '/'))\n        return false;\n",
+        "",
+        "consumers/text/test_statuses.py",
+    ),
+    "consumers/text/mask_json.py: prose under a key of which nothing is known goes": (
+        "(label.stays is None and _is_prose(value))",
+        "False",
+        "consumers/text/test_masked.py::an_object_is_masked_by_key_and_what_is_none_is_not",
+    ),
     "consumers/decode/cri.py: a container runtime's last piece counts as one of the middle": (
         'np.array([value == "P" for value in tag.values])',
         'np.array([value in "PF" for value in tag.values])',

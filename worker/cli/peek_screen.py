@@ -91,6 +91,11 @@ def _totals(summary: Mapping[str, Any], masks: str) -> Iterator[str]:
             f"{summary['with_level']} have a level, {summary['with_service']} a service, {summary['with_fields']} fields; "
             f"{counted(summary['templates'], 'template')} (masks {masks})."
         )
+    if summary["with_service"] < entries:
+        yield (
+            "Where a service is missing: `topic.fields.service` names its field in JSON; "
+            "in text it stands as `TIME LEVEL name: ` or as syslog's tag."
+        )
     if summary["dropped"]:
         yield f"Rules drop {summary['dropped']} of them."
     if summary["joins_records"]:

@@ -11,7 +11,7 @@ from consumers.decode.rules import DecodeRules
 from tests.consumers.decode.json_flavours import FLAVOURS
 
 KAFKA_MS = 1_767_323_045_678
-NEVER_FAST = {"fluent_bit_of_json", "fluent_bit_of_cri", "vector_native_json", "clef_to_render", "no_message"}
+NEVER_FAST = {"fluent_bit_of_json", "fluent_bit_of_cri", "vector_native_json", "clef_to_render", "no_message", "falco"}
 
 
 @pytest.mark.parametrize("name", sorted(FLAVOURS.keys() - NEVER_FAST))

@@ -68,3 +68,18 @@ def test_what_is_no_number_is_none(value: object) -> None:
 def test_a_level_written_by_its_own_name_is_told_from_other_names() -> None:
     assert all(is_own_name(written, "WARN") for written in ("WARN", "warn", "[Warn]", " warn: "))
     assert not any(is_own_name(written, "WARN") for written in ("warning", "W", "WRN", "4"))
+
+
+def test_colours_around_a_name_are_no_part_of_it() -> None:
+    assert level_of_name("\x1b[31merror\x1b[39m") == level_of_name("\x1b[1;31mERROR\x1b[0m:") == "ERROR"
+    assert is_own_name("\x1b[31merror\x1b[39m", "ERROR")
+    assert level_of_name("\x1b[31merror") == "ERROR"
+    assert [level_of_name(name) for name in ("\x1b]0;error\x07", "\x1b[31m\x1b[39m", "\x1b" * 65, "\x1b[31m" * 20 + "error")] == [""] * 4
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("INFO+2", "INFO"), ("error+3", "ERROR"), ("ERROR+4", "FATAL"), ("DEBUG-4", "TRACE"), ("X+2", "")]
+)
+def test_a_level_of_slog_has_a_number(name: str, expected: str) -> None:
+    assert level_of_name(name) == level_of_name(f"[{name}]") == expected
+    assert not expected or not is_own_name(name, expected)

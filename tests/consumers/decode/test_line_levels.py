@@ -15,7 +15,8 @@ IN_ANY_CASE = (
     "trace verbose debug info notice information informational warn warning error err crit critical fatal alert emerg emergency panic "
     "severe"
 )
-IN_CAPITALS = "trc dbg inf wrn eror ftl fine finer finest dpanic"
+IN_CAPITALS = "trc dbg inf wrn eror ftl fine finer finest dpanic vrb erro debu fata"
+IN_LOWER_CASE = "fail dbug trce"
 BEFORE_A_COLON = "log config"
 OF_FIELDS = "level lvl loglevel severity"
 
@@ -44,8 +45,15 @@ def test_most_names_count_in_any_case(name: str) -> None:
 @pytest.mark.parametrize("name", IN_CAPITALS.split())
 def test_short_names_count_in_capitals(name: str) -> None:
     assert level_of_name(name)
-    assert level(f"{name.upper()} x") == level_of_name(name)
-    assert [level(form) for form in (f"[{name}] x", f"{name.title()}: x", f"level={name}")] == ["", "", ""]
+    assert level(f"{name.upper()} x") == level(f"level={name}") == level_of_name(name)
+    assert [level(form) for form in (f"[{name}] x", f"{name.title()}: x")] == ["", ""]
+
+
+@pytest.mark.parametrize("name", IN_LOWER_CASE.split())
+def test_names_of_dotnet_count_in_lower_case_before_a_colon(name: str) -> None:
+    assert level_of_name(name)
+    assert level(f"{name}: x") == level(f"lvl={name}") == level_of_name(name)
+    assert [level(form) for form in (f"{name.upper()}: x", f"{name} x", f"[{name}] x", f"a {name}: x")] == [""] * 4
 
 
 @pytest.mark.parametrize("name", BEFORE_A_COLON.split())
@@ -59,6 +67,104 @@ def test_names_that_are_words_count_in_capitals_before_a_colon(name: str) -> Non
 def test_a_field_tells_the_level_or_ends_the_search(key: str) -> None:
     assert [level(f"{key}={value}") for value in ("warn", '"warn"', "Warn,x", "warn; x", "warn x")] == ["WARN"] * 5
     assert [level(f"{key}={value} ERROR") for value in ("warn/x", "warned", "7", "'warn'")] == [""] * 4
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("ERROR+2", "ERROR"), ("ERROR+4", "FATAL"), ("ERROR+12", "FATAL"), ("DEBUG-4", "TRACE"), ("INFO+3", "INFO"), ("warn+1", "WARN"),
+        ("INFO-2", ""), ("ERROR+", ""), ("ERROR+123", ""), ("ERROR+2x", ""), ("E", "ERROR"), ("e", ""), ("X", ""), ("E1", ""),
+    ],
+)  # fmt: skip
+def test_a_value_may_be_a_letter_or_have_a_number_of_slog(value: str, expected: str) -> None:
+    assert level(f"level={value} x") == expected
+    assert level_of_name(value) == expected or len(value) < 3
+    if len(value) > 2 and value.isupper():
+        assert level(f"10:00:00 {value} x", end=8) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("log.level=error x", "ERROR"),
+        ("log_level=WRN", "WARN"),
+        ("a.b.severity=info", "INFO"),
+        ("log.levels=error", ""),
+        ("local.ERROR: x", "ERROR"),
+        ("my-app_2.prod.WARNING: x", "WARN"),
+        ("local.ERROR x", ""),
+        ("local.error: x", ""),
+        ("local.ERRORS: x", ""),
+        ("LOCAL_ERROR: x", ""),
+        ("see local.ERROR: x", ""),
+        ("UTC:10.0.0.1(5000):app@shop:[12345]:ERROR:  x", "ERROR"),
+        ("::@:[1]:FATAL: x", "FATAL"),
+        ("%LINK-3-UPDOWN: x", "ERROR"),
+        ("%SYS-0-A: x", "FATAL"),
+        ("%A_B-4-C_D1: x", "WARN"),
+        ("%A-SLOT1-7-C: x", "DEBUG"),
+        ("%LINK-8-UPDOWN: x", ""),
+        ("%LINK-33-UPDOWN: x", ""),
+        ("%link-3-updown: x", ""),
+        ("%LINK-3-: x", ""),
+        ("%LINK-3-UPDOWN x", ""),
+        ("PHP Fatal error:  x", "FATAL"),
+        ("PHP Parse error:  x", "ERROR"),
+        ("PHP Warning:  x", "WARN"),
+        ("Fatal error: x", "FATAL"),
+        ("foo.c:1:10: fatal error: x", "FATAL"),
+        ("a fatal error: x", ""),
+        ("PHP Parse errors: x", ""),
+        ("ERRO[0001] x", "ERROR"),
+        ("NOTICE[1234][C-1] x", "INFO"),
+        ("ERRO[x] x", ""),
+        ("erro[0001] x", ""),
+        ("[10:00:00 ERR] x", "ERROR"),
+        ("[10:00:00.123 INF] x", "INFO"),
+        ("[10:00:00 err] x", ""),
+        ("[10:00 ERR] x", ""),
+        ("Error,11/23/2026 10:00:00 AM,x", "ERROR"),
+        ('Warning,"a"', "WARN"),
+        ("Error, and more", ""),
+        ("Errors,1", ""),
+    ],
+)
+def test_a_level_in_a_form_of_its_own(line: str, expected: str) -> None:
+    assert level(line) == expected
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        (",web-1,ERROR,x", "ERROR"),
+        (",web-1,4711,error,x", "ERROR"),
+        (";a;WARN;x", "WARN"),
+        ("|Error|x", "ERROR"),
+        (' UTC,"a","b, c",1,,LOG,0,"x"', "INFO"),
+        (" UTC,,1,2026-11-23 09:00:00 UTC,DEBUG1,0", "DEBUG"),
+        (",a, ERROR ,x", "ERROR"),
+        (",a, error ,x", ""),
+        (",a,errors,x", ""),
+        (",a,ERROR", ""),
+        (",a b,ERROR,x", ""),
+        (", then fatal,fatal,x", ""),
+        (",level,x", ""),
+        (f",{'x' * 490},ERROR,x", "ERROR"),
+        (f",{'x' * 500},ERROR,x", ""),
+        ("," * 24 + "ERROR,x", "ERROR"),
+        ("," * 25 + "ERROR,x", ""),
+    ],
+)  # fmt: skip
+def test_behind_a_time_in_a_column_of_its_own_a_level_is_one(columns: str, expected: str) -> None:
+    assert level(f"10:00:00{columns}", end=8) == expected
+    assert level(f'"10:00:00"{columns}', start=1, end=9) == expected or len(columns) > 480
+    assert level(f"x {columns}") == ""
+
+
+def test_log_stands_alone_only_before_a_tag() -> None:
+    assert level("10:00:00 LOG database: x", end=8) == "INFO"
+    assert [level(line, end=8) for line in ("10:00:00 LOG database x", "10:00:00 log database: x", "10:00:00 [LOG] a: x")] == ["", "", ""]
+    assert level("LOG database: x") == ""
 
 
 @pytest.mark.parametrize("message", ["msg=x ERROR", "message=x ERROR"])

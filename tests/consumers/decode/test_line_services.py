@@ -16,8 +16,8 @@ TIME = "Dec 10 06:55:46"
 def services(column: Column, start: int = 0, end: int = len(TIME), kind: int = SYSLOG, zone_min: int = NO_ZONE) -> list[str]:
     """Return the service of each line of a column; all have their time at the same place."""
     starts, ends, kinds = (np.full(len(column), value, np.uint8) for value in (start, end, kind))
-    found = find_services(column, starts, ends, kinds, np.full(len(column), zone_min, np.int16))
-    assert set(found.codes.tolist()) == set(range(len(found.values)))
+    found, hosts = find_services(column, starts, ends, kinds, np.full(len(column), zone_min, np.int16))
+    assert all(set(labels.codes.tolist()) == set(range(len(labels.values))) for labels in (found, hosts))
     return [found.text(row) for row in range(len(column))]
 
 

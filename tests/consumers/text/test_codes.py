@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from consumers.columns import string_column, utf8_of
 from consumers.text.codes import find_codes
 
-STATUS = re.compile(rb"""(?:http|atus|code|rror|http..\.[\doprse/](?=")|http/(?="))[ =:"'\[(]{1,3}\Z""", re.IGNORECASE | re.DOTALL)
-ERRNO = re.compile(rb"""rrno[ =:"'\[(]{1,3}\Z""", re.IGNORECASE)
+STATUS = re.compile(
+    rb"""(?:http|atus|code|rror|resp|http(?:..\.[\doprse/]|/\d?)(?=[" \t]))[ \t=:"'\[(]{1,3}\Z""", re.IGNORECASE | re.DOTALL
+)
+ERRNO = re.compile(rb"""rrno[ \t=:"'\[(]{1,3}\Z""", re.IGNORECASE)
 SEVERITY = re.compile(rb"(?<![\w-])[EWF]\Z")
 CLOCK = re.compile(rb" \d.:", re.DOTALL)
 LETTERS = re.compile(rb"(?<!\w)[A-Z]{2,3}\Z")
@@ -20,8 +22,8 @@ DASHED = re.compile(rb"[A-Z]{2}-\Z")
 GOES_ON = re.compile(rb"\w|[-.:,/]\d")
 PIECES = (
     *("HTTP", "http", "status", "code", "ERROR", "errno", "HTTP/1.1", "HTTP/", "HTTP/2.o", "HTTP/.", "E", "W", "F", "ORA", "CS", "ABC"),
-    *("ABCD",),
-    *(*" =:\"'[(", *"-.,/_", "é", "\n", "\x00", " 22:", " 2x:", "a"),
+    *("ABCD", "HTTP/2", "resp"),
+    *(*" \t=:\"'[(", *"-.,/_", "é", "\n", "\x00", " 22:", " 2x:", "a"),
     *("2", "13", "200", "404", "1234", "00942", "123456"),
 )
 texts_of = st.one_of(
@@ -52,6 +54,7 @@ def expected(text: bytes) -> list[int]:
 @example(texts=["HTTP", " 503", "HTTP ", "503", "E", "1234", "E12", "34"])
 @example(texts=["E12345", "E123456", "AB-12345", "AB-123456", 'HTTP/x.1"200'])
 @example(texts=["HTTP 503", ".5", "E1234", "x", "E1110 2", "2:", "ORA-00942", "5"])
+@example(texts=["HTTP/2 503", "HTTP/1.1 503", 'HTTP/2"\t503', "HTTP/ 503", "HTTP/12 503", "resp=503"])
 @example(texts=['"GET / HTTP/1.1" 200', 'HTTP/" 404', "status: '404'", "status=(((404"])
 def test_finds_what_regular_expressions_find_in_each_text_alone(texts: list[str]) -> None:
     data, ends = utf8_of(string_column(["errno 1", *texts, " 503"]).slice(1, len(texts)))
