@@ -68,7 +68,7 @@ def is_service(name: str) -> bool:
 
 def is_logger(name: str) -> bool:
     """Whether a name that stands where a logger does is one; a plain word may be a thread or a label."""
-    if len(name) > _LONGEST_NAME or _EXCEPTION.fullmatch(name):
+    if len(name) > _LONGEST_NAME or _EXCEPTION.fullmatch(name) or "-thread" in name:
         return False
     if name.islower() and "." not in name and ":" not in name:
         return is_service(name) and not _THREAD.fullmatch(name)

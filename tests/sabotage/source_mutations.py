@@ -215,8 +215,8 @@ SOURCE_MUTATIONS: Changes = {
         "consumers/decode/test_line_names.py",
     ),
     "consumers/decode/line_names.py: the class of an exception is a logger": (
-        "    if len(name) > _LONGEST_NAME or _EXCEPTION.fullmatch(name):",
-        "    if len(name) > _LONGEST_NAME:",
+        "len(name) > _LONGEST_NAME or _EXCEPTION.fullmatch(name) or",
+        "len(name) > _LONGEST_NAME or",
         "consumers/decode/test_line_names.py",
     ),
     "consumers/text/flag_statuses.c: the size behind the status of HAProxy is a status too": (
