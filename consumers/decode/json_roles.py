@@ -79,6 +79,7 @@ class RoleRules:
         self._levels = _in_order(names.level, LEVEL_NAMES)
         self._services = _in_order(names.service, SERVICE_NAMES if names.documented_service else ())
         self._named_services = frozenset(names.service)
+        self._services_by_shape = names.documented_service
         self.templates = SourceTemplates(rules)
         self._time_names = frozenset({*self._times, *LATE_TIME_NAMES, *(name for name, _ in TIMES_BESIDE)})
         self._level_names = LEVEL_VALUES.union(self._levels)
@@ -161,7 +162,7 @@ class RoleRules:
                 return like
             if flags.get(name, 0) & STRING and (name != NAME or name in self._named_services or is_of_pino(flags)):
                 return name
-        return _service_like(flags)
+        return _service_like(flags) if self._services_by_shape else None
 
     def _trace(self, flags: Mapping[str, int]) -> str | None:
         """Return which field is the stack trace: of those that look like one the first known name, or any but a text's; else the former."""

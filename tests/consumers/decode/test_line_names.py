@@ -74,7 +74,8 @@ def test_a_name_beside_the_level_is_the_logger(layout: str, name: str) -> None:
         "ERROR shop.Cart x", "ERROR [main] the shop.Cart - x", "shop.Cart - x", "ERROR java.io.IOException: x", "ERROR ValueError: x",
         "ERROR config.yaml: x", "ERROR db.example.com: x", "ERROR 1.2.3: x", "ERROR [main] x", "ERROR [pool-1-thread-2] x",
         "ERROR [worker] x",
-        "ERROR [vert.x-eventloop-thread-1] x", "ERROR [error] x", "ERROR [two words] x", "ERROR [shop.Cart x", "[shop.Cart] x", "ERROR Cart - x",
+        "ERROR [vert.x-eventloop-thread-1] x",
+        "ERROR [error] x", "ERROR [two words] x", "ERROR [shop.Cart x", "[shop.Cart] x", "ERROR Cart - x",
     ],
 )  # fmt: skip
 def test_what_is_no_logger_for_sure_is_none(message: str) -> None:
