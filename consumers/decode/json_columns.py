@@ -116,8 +116,8 @@ class JsonColumns:
         if name in self._roles.texts and kind is not KeyKind.NUMBER:
             batch.texts[name] = texts = string_column(column if kind is not KeyKind.SCALAR else _strings(column))
             flags |= _deep(texts)
-        if batch.has_escapes and kind in _OF_STRINGS:
-            flags |= _traces(column, is_text=name in batch.texts)
+        if batch.has_escapes and kind is not KeyKind.NUMBER:
+            flags |= _traces(column if kind is not KeyKind.SCALAR else _strings(column), is_text=name in batch.texts)
         batch.columns[name] = column
         batch.flags[name] = np.where(flags & _PRESENT, flags & ~_PRESENT, ABSENT) if isinstance(flags, np.ndarray) else flags & ~_PRESENT
 
@@ -246,7 +246,6 @@ class JsonColumns:
 
 _PRESENT: Final = 1 << 20
 _SHORT: Final = STRING | FITS | _PRESENT
-_OF_STRINGS: Final = (KeyKind.SHORT, KeyKind.TEXT)
 
 
 def _strings(column: Sequence[Scalar | None]) -> list[str | None]:

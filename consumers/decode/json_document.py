@@ -184,6 +184,8 @@ class Documents:
     def _template_of(self, roles: Roles, flat: Mapping[str, Scalar]) -> str | None:
         if roles.template is None:
             return None
+        if roles.status is not None:
+            return self._roles.templates.with_status(str(flat[roles.template]), flat[roles.status])
         return self._roles.templates.text_of(str(flat[roles.template]), str(flat[roles.logger]) if roles.logger else "")
 
     def _times(self, walked: Sequence[Walked], kafka_ms: NDArray[np.int64]) -> list[dict[str, int]]:

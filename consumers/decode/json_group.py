@@ -103,6 +103,9 @@ def _texts(roles: Roles, group: KeyGroup) -> tuple[Column, Column | None]:
 def _templates(roles: Roles, group: KeyGroup, templates: SourceTemplates) -> Column | None:
     if roles.template is None:
         return None
+    if roles.status is not None:
+        found = list(map(templates.with_status, group.values(roles.template), group.values(roles.status)))
+        return string_column(found) if any(found) else None
     loggers = ("",) * len(group.rows) if roles.logger is None else group.values(roles.logger)
     found = list(map(templates.text_of, group.values(roles.template), loggers))
     return string_column(found) if any(found) else None

@@ -37,7 +37,8 @@ TIME_NAMES: Final = (
 TRACE_NAMES: Final = (
     "error.stack_trace", "stack_trace", "exception.stacktrace", "exception.stack_trace", "exception", "stacktrace", "exc_info",
     "err.stack", "error.stack", "@x", "thrown.extendedStackTrace", "thrown.stackTrace", "stack", "errorVerbose", "exc_text", "traceback",
-    "jsonPayload.stack_trace", "stackTrace", "exception.stackTrace", "Exception",
+    "jsonPayload.stack_trace", "stackTrace", "exception.stackTrace", "Exception", "Exception.StackTrace",
+    "Exception.StackTraceString", "exception.StackTraceString",
 )  # fmt: skip
 """The first that is a string and not empty is the stack trace."""
 TEMPLATE_NAMES: Final = (

@@ -28,9 +28,19 @@ from consumers.decode.json_names import (
 from consumers.decode.json_shapes import LEVEL_LIKE, MAYBE_TIME, SERVICE_LIKE, TEXT_LIKE, TIME_LIKE, first_like, shape_of
 from consumers.decode.json_text import Scalar
 from consumers.decode.json_traces import is_trace, split_trace
-from consumers.decode.kept_fields import ALIASES, FITS, LEVEL_ORIGINAL, LONGEST_STRING, STATUS_NAMES, KeptField, kept_flags, kept_sources
+from consumers.decode.kept_fields import (
+    ALIASES,
+    FITS,
+    HTTP_STATUS,
+    LEVEL_ORIGINAL,
+    LONGEST_STRING,
+    STATUS_NAMES,
+    KeptField,
+    kept_flags,
+    kept_sources,
+)
 from consumers.decode.rules import DecodeRules
-from consumers.decode.source_template import LOGGER_NAMES, SourceTemplates
+from consumers.decode.source_template import LOGGER_NAMES, SourceTemplates, is_of_request
 
 STRING, TIME, DEEP, TRACE, SPLIT = 4, 8, 512, 8192, 16384
 """Bits of a value besides those of `consumers.decode.kept_fields` and of `consumers.decode.json_levels`: a string, a time, a stack trace.
@@ -63,6 +73,8 @@ class Roles(NamedTuple):
     logger: str | None
     """What is named with `template`; None where there is none."""
     kept: tuple[KeptField, ...]
+    status: str | None = None
+    """The status of an HTTP response that the text lacks: `template` is the text then."""
 
 
 class RoleRules:
@@ -147,7 +159,11 @@ class RoleRules:
         sources = kept_sources(kept, self._rules, used, logger=logger)
         template = _first(self.templates.names, flags, STRING) or _first(self.templates.names, outer or {}, STRING)
         named_with = (_first(LOGGER_NAMES, both, STRING) or logger) if template else None
-        return Roles(text, time, level, "INFO" if is_clef else "", service, trace, full, template, named_with, sources)
+        status = None
+        if template is None and text and self.templates.names and any(map(is_of_request, both)):
+            status = next((field.source for field in sources if field.name == HTTP_STATUS), None)
+            template = text if status else None
+        return Roles(text, time, level, "INFO" if is_clef else "", service, trace, full, template, named_with, sources, status)
 
     def _time(self, flags: Mapping[str, int]) -> str | None:
         if named := _first(self._times, flags, TIME):

@@ -19,6 +19,16 @@ _MOST_REMEMBERED: Final = 4_096
 _LONGEST_REMEMBERED: Final = 1_024
 """Characters."""
 
+_REQUEST: Final = frozenset(
+    ("method", "uri", "url", "path", "requesturi", "requesturl", "requestpath", "requestmethod", "httpmethod", "originalurl")
+)
+"""Of the names of an HTTP request's parts the last, in lower case and without underscores."""
+
+
+def is_of_request(name: str) -> bool:
+    """Whether a field with this name is a part of an HTTP request."""
+    return name.rpartition(".")[2].replace("_", "").lower() in _REQUEST
+
 
 class SourceTemplates:
     """Makes template texts; remembers them, because the same ones occur again and again.
@@ -50,3 +60,7 @@ class SourceTemplates:
                 self._known.clear()
             self._known[template, logger] = text
         return text
+
+    def with_status(self, text: str, status: object) -> str | None:
+        """Return a text that lacks the status of its HTTP response with it: `handled request` is the same for all. None: it says it."""
+        return None if str(status) in text else f"{text} status={status}"

@@ -26,7 +26,7 @@ ZONE_NAMES: Final = (
     "MSK|MST|NDT|NST|NZDT|NZST|PDT|PKT|PST|SAST|SGT|WAT|WEST|WET|WIB|WITA|WIT"
 )
 """Those that `line_times.c` reads."""
-_ZONE: Final = rf"(?:(?:UTC|GMT)?[+-]\d{{1,2}}(?::?\d\d)?|{ZONE_NAMES})"
+_ZONE: Final = rf"(?:(?:(?:UTC|GMT)[+-]\d{{1,2}}|[+-]\d\d)(?::?\d\d)?|{ZONE_NAMES})"
 _OTHER_ZONE: Final = "[A-Z]{1,3}[SD]T"
 IS_ZONE: Final = re.compile(_ZONE)
 _STAMP: Final = rf"(?:\d{{4}}:\d\d:\d\d-{_CLOCK}|{_BSD}(?: \d{{4}}\b|{_OFFSET})?|{_ISO})(?: {_ZONE}(?: \d{{4}}\b)?)?"

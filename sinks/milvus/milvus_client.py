@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple, cast
 
 # Else gRPC marks its descriptors as stale at every fork, and ends the process with SIGABRT when it uses one. No child of ours uses gRPC.
-os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+os.putenv("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 import grpc
 from pymilvus import DataType, Function, FunctionType, MilvusClient, MilvusException

@@ -246,5 +246,6 @@ def assert_reads_as_general_rules(batches: Sequence[Sequence[bytes]], rules: Dec
 @example(batches=[[b'{"SeverityNumber":"WARN","msg":"x"}', b'{"severity_number":0,"PRIORITY":"warn","msg":"x"}']], rules=DecodeRules())
 @example(batches=[[b'{"event":{"original":"a"},"MESSAGE":"b"}', b'{"event.original":"","event":{"original":"a"}}']], rules=DecodeRules())
 @example(batches=[[b'{"msg":"a","msg":5}', b'{"msg":"a","n":true}', b'{"msg":"a","n":1}', b'{"msg":"a","n":1.0}'] * 3], rules=DecodeRules())
+@example(batches=[[b'{"msg":"failed\\na.B: closed\\n\\tat a.B.c(B.java:1)"}'], [b'{"msg":0}']], rules=DecodeRules())
 def test_entries_are_those_of_the_general_rules(batches: list[list[bytes]], rules: DecodeRules) -> None:
     assert_reads_as_general_rules(batches, rules)

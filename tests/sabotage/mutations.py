@@ -4,6 +4,7 @@ Each is a known bug of similar programs, or a plausible one here. `tests.sabotag
 """
 
 from tests.sabotage.command_mutations import COMMAND_MUTATIONS
+from tests.sabotage.decode_mutations import DECODE_MUTATIONS
 from tests.sabotage.indexing_mutations import INDEXING_MUTATIONS
 from tests.sabotage.mutation import mutations_of
 from tests.sabotage.query_mutations import QUERY_MUTATIONS
@@ -11,4 +12,6 @@ from tests.sabotage.service_mutations import SERVICE_MUTATIONS
 from tests.sabotage.sink_mutations import SINK_MUTATIONS
 from tests.sabotage.source_mutations import SOURCE_MUTATIONS
 
-MUTATIONS = mutations_of(SOURCE_MUTATIONS, SINK_MUTATIONS, INDEXING_MUTATIONS, QUERY_MUTATIONS, COMMAND_MUTATIONS, SERVICE_MUTATIONS)
+MUTATIONS = mutations_of(
+    SOURCE_MUTATIONS, DECODE_MUTATIONS, SINK_MUTATIONS, INDEXING_MUTATIONS, QUERY_MUTATIONS, COMMAND_MUTATIONS, SERVICE_MUTATIONS
+)
