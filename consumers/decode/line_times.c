@@ -194,6 +194,7 @@ static const struct shape four_digits[] = {
     {"YYYY-bbb-dd HH:MM:SS", OTHER, 0},
     {"YYYY:mm:dd-HH:MM:SS", SYSLOG, 0},
     {"YYYY:mm:dd HH:MM:SS", OTHER, 0},
+    {"YYYY/mm/dd - HH:MM:SS", OTHER, 0},
     {"YYYY-mm-dd, HH:MM:SS", OTHER, 0},
     {"YYYY-mm-dd:HH:MM:SS", OTHER, 0},
     {"YYYY-mm-ddTHH:MM", OTHER, WITHOUT_SECONDS},
