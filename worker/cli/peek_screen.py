@@ -67,7 +67,7 @@ def _shown_entry(entry: Mapping[str, Any], width: int) -> Iterator[Sequence[Styl
 
 def _noted(note: str, width: int) -> Iterator[Sequence[StyledText]]:
     for place, line in enumerate(wrap(note, max(width - _LABEL_WIDTH, 20))):
-        yield _labelled("" if place else "unsure", line, "yellow")
+        yield _labelled("" if place else "note", line, "yellow")
 
 
 def _labelled(label: str, text: str, style: str = "") -> Sequence[StyledText]:
