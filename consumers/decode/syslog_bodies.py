@@ -46,7 +46,7 @@ class SyslogBodies:
         one_each = replace(rules, max_entries=1)
         names = replace(rules.names, time=(*rules.names.time, *_TIME_NAMES), documented_service=False)
         self._rules = rules
-        self._objects = JsonReader(one_each)
+        self._objects = JsonReader(one_each, tally=tally, keeps_lines=False)
         self._pairs = LogfmtReader(replace(one_each, names=names), tally)
 
     def read(self, text: Column, kafka_ms: NDArray[np.int64]) -> list[Entries]:

@@ -139,7 +139,7 @@ def test_the_usual_patterns_find_what_the_general_one_finds(pieces: list[str]) -
     assume(general and not re.match(CISCO, message, re.ASCII))
     assert general
     names = (general["host"], general["tag"] or general["tag2"], general["pid"] or general["pid2"])
-    assume(not any(re.match(r"[<\[]|\d+$", name or "") for name in names[:2]))  # what can be no host and no tag is looked at again
+    assume(not any(re.match(r"[<\[%]|\d+$", name or "") for name in names[:2]))  # what can be no host and no tag is looked at again
     heads = read_heads(string_column([message]))
     found = [as_texts(column)[0] for column in (heads.host, heads.tag, heads.process, heads.text)]
     assert found == [*(name or "" for name in names), message[general.end() :]]
