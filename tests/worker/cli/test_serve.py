@@ -86,8 +86,15 @@ def test_bytes_that_are_no_text_are_asked_for_all_the_same(served: Served, run_h
     assert "disk \ufffd full" in ended.out
 
 
-def test_lines_that_are_fed_can_be_found(served: Served, run_here: RunHere, read_topic: ReadTopic, tmp_path: Path) -> None:
-    more = tmp_path / "more.log"
+def test_lines_that_are_fed_can_be_found(run_here: RunHere, read_topic: ReadTopic, tmp_path: Path) -> None:
+    served = Served(tmp_path)
+    try:
+        feed_and_find(served, run_here, read_topic, tmp_path / "more.log")
+    finally:
+        served.running.close()
+
+
+def feed_and_find(served: Served, run_here: RunHere, read_topic: ReadTopic, more: Path) -> None:
     more.write_bytes(b"the cat sat on the mat\n" + b"z" * 1_000_001 + b"\n")
 
     fed = run_here("feed", str(more), "--json", "--bootstrap-servers", served.address)

@@ -101,7 +101,7 @@ def test_each_setting_of_a_topic_reaches_its_rule_of_decoding() -> None:
     topic = {"name": "a", "format": "json", "fields": fields, "timezone": "Europe/Berlin", "year": 2024}
     settings = load_settings(None, {"topic": [topic], "decode": {"template_fields": ("my.template",), "max_record_bytes": 5_000}})
     rules = settings.topic_table("a").rules(settings.decode)
-    assert asdict(rules.names) == fields | {"template": ("my.template",)}
+    assert asdict(rules.names) == fields | {"template": ("my.template",), "documented_service": True}
     assert (rules.format, rules.max_record_bytes) == ("json", 5_000)
     assert rules.clock == Clock(ZoneInfo("Europe/Berlin"), 2024)
 
