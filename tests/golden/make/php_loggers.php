@@ -75,7 +75,7 @@ save($folder, 'monolog_logstash', new LogstashFormatter('cart', 'web-1'), fn ($c
         + original($code, $level) + in_context($context),
 ]);
 save($folder, 'monolog_json', new JsonFormatter(), fn ($code, $level, $text, $context) => [
-    'text' => $text, 'level' => $level, 'fields' => ['channel' => 'shop'] + original($code, $level) + in_context($context),
+    'text' => $text, 'level' => $level, 'fields' => ['logger' => 'shop', 'level' => $code] + original($code, $level) + in_context($context),
 ]);
 save($folder, 'monolog_line', new LineFormatter(null, null, true), fn ($code, $level, $text, $context) => [
     'text' => '[' . LOGGED . '] shop.' . Logger::getLevelName($code) . ": $text " . json_encode($context ?: []) . ' []',

@@ -101,13 +101,13 @@ fn main() {
     let builder = || tracing_subscriber::fmt().with_timer(Fixed).with_writer(lines.clone()).with_max_level(tracing::Level::DEBUG);
 
     tracing::subscriber::with_default(builder().json().finish(), log_by_tracing);
-    let target = r#""target":"shop::cart""#;
+    let target = r#""logger":"shop::cart""#;
     let low = format!("{{{target},\"fields.sku\":\"sku-77\",\"fields.left\":2,\"fields.urgent\":true}}");
     let fields = [format!("{{{target}}}"), low, format!("{{{target},\"fields.sku\":\"sku-78\"}}"), format!("{{{target}}}")];
     save(&folder, "tracing_json", "tracing-subscriber 0.3", &lines.take(), &texts, fields.each_ref().map(String::as_str));
 
     tracing::subscriber::with_default(builder().json().flatten_event(true).finish(), log_by_tracing);
-    let fields = fields.map(|one| one.replace("fields.", ""));
+    let fields = fields.map(|one| one.replace("fields.", "").replace("logger", "target"));
     save(&folder, "tracing_flat", "tracing-subscriber 0.3", &lines.take(), &texts, fields.each_ref().map(String::as_str));
 
     tracing::subscriber::with_default(builder().with_ansi(true).finish(), log_by_tracing);
@@ -115,7 +115,7 @@ fn main() {
     tracing::subscriber::with_default(builder().with_ansi(false).finish(), log_by_tracing);
     let plain = lines.take();
     let seen: Vec<String> = plain.iter().map(|line| line.trim_end().to_string()).collect();
-    save(&folder, "tracing_text", "tracing-subscriber 0.3", &coloured, &seen, ["{}"; 4]);
+    save(&folder, "tracing_text", "tracing-subscriber 0.3", &coloured, &seen, [r#"{"logger":"shop::cart"}"#; 4]);
 
     let target = env_logger::Target::Pipe(Box::new(lines.clone()));
     let mut logger = env_logger::Builder::new();
@@ -124,5 +124,5 @@ fn main() {
     let now = lines.take();
     let values: Vec<String> = now.iter().map(|line| format!("[{LOGGED}{}", &line[25..])).collect(); // its clock cannot be set
     let seen: Vec<String> = values.iter().map(|line| line.trim_end().to_string()).collect();
-    save(&folder, "env_logger", "env_logger 0.11", &values, &seen, ["{}"; 4]);
+    save(&folder, "env_logger", "env_logger 0.11", &values, &seen, [r#"{"logger":"shop::cart"}"#; 4]);
 }
