@@ -264,4 +264,9 @@ DECODE_MUTATIONS: Changes = {
         "far = kafka_ms > now_ms + DAY_MS",
         "consumers/decode/test_kafka_times.py::a_time_before_1970_or_more_than_a_day_ahead_is_now_and_no_other_is",
     ),
+    "consumers/decode/source_template.py: a status is written again behind a text that says it": (
+        'return None if str(status) in text else f"{text} status={status}"',
+        'return f"{text} status={status}"',
+        "consumers/decode/test_source_template.py::a_status_goes_with_the_message_of_a_request_that_lacks_it",
+    ),
 }

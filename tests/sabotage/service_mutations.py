@@ -203,6 +203,11 @@ SERVICE_MUTATIONS: Changes = {
         "deadline_ms = Query.model_validate_json(value).deadline_ms",
         "worker/asking/test_question.py::a_sender_waits_as_long_as_its_request_says_however_wrong_the_rest_is",
     ),
+    "worker/__main__.py: a library that aborts at the end changes a worker's exit code": (
+        "        exit_at_once(exit_code)\n    sys.exit(exit_code)",
+        "    sys.exit(exit_code)",
+        "worker/test_main.py::what_a_library_does_at_the_very_end_does_not_change_the_exit_code_of_a_worker",
+    ),
     "worker/__main__.py: a signal while `run` is imported is a crash": (
         'if sys.argv[1:2] == ["run"]:  # importing',
         'if sys.argv[1:2] == ["demo"]:  # importing',

@@ -194,3 +194,16 @@ def test_a_megabyte_of_braces_is_looked_through_soon() -> None:
     templates = SourceTemplates(DecodeRules())
     for written in ("{" * 1_000_000, "%(" * 500_000, "%-" + "0" * 1_000_000, "{a}" * 300_000, "%" * 1_000_000):
         assert templates.text_of(written, "") is None or "a" in written
+
+
+@pytest.mark.parametrize(
+    ("record", "template"),
+    [
+        (b'{"msg": "handled request", "status": 502, "request": {"method": "GET"}}', "handled request status=502"),
+        (b'{"msg": "GET /x 502", "status": 502, "request": {"method": "GET"}}', None),
+        (b'{"msg": "job ended", "status": 502}', None),
+    ],
+)
+def test_a_status_goes_with_the_message_of_a_request_that_lacks_it(record: bytes, template: str | None) -> None:
+    alone, often = ([one.template for one in seen(decode_values([record] * size).entries)] for size in (1, 9))
+    assert (alone, often) == ([template], [template] * 9)
