@@ -18,6 +18,7 @@ from consumers.decode.entries import Decoded, Entries
 from consumers.decode.formats import FORMATS, find_formats
 from consumers.decode.found import NO_TIME, Reader, Values, decode_rejection
 from consumers.decode.from_line import LineHeaders
+from consumers.decode.inner_objects import InnerObjects
 from consumers.decode.joined import join_entries, with_texts
 from consumers.decode.json_reader import JsonReader
 from consumers.decode.line_zones import DAY_MS
@@ -53,6 +54,7 @@ class Decoder:
         self._schemas = schemas
         self._opener = Opener(rules, self.tally)
         self._headers = LineHeaders(rules.clock)
+        self._inner = InnerObjects(rules, self.tally)
         self._readers: dict[Format, Reader] = {}
 
     def decode(
@@ -70,6 +72,13 @@ class Decoder:
         There is more than one only where the senders' compression makes much of few bytes: 4 MB of values can hold gigabytes.
         """
         return self._decode_parts(value, kafka_ms, headers, part_bytes=_PART_BYTES)
+
+    def open_texts(self, entries: Entries, kafka_ms: NDArray[np.int64], rows: NDArray[np.int64]) -> Entries:
+        """Return n entries with what the objects of JSON say that are the texts of those in `rows`, ascending, and became whole later.
+
+        `kafka_ms`: int64[n], of each entry.
+        """
+        return entries if self._rules.format == "text" else self._inner.open(entries, kafka_ms, rows)
 
     def _decode_parts(
         self,

@@ -238,6 +238,11 @@ INDEXING_MUTATIONS: Changes = {
         'return _Piece(_is_partial(fields), ("", ',
         "worker/indexing/test_record_pieces.py::streams_are_never_mixed",
     ),
+    "worker/indexing/record_pieces.py: a whole line of pieces that is an object stays text": (
+        "    if open_texts is not None:\n",
+        "    if open_texts is not None and not lines:\n",
+        "worker/indexing/test_record_pieces.py::a_whole_line_that_is_an_object_is_read_as_one",
+    ),
     "worker/indexing/record_pieces.py: pieces of different pods are one line": (
         "(stream, *(fields.get(name) for name in _CONTAINER))",
         "(stream, len(_CONTAINER))",

@@ -17,7 +17,7 @@ from consumers.decode.entries import Decoded
 from worker.indexing.event_languages import EventRule
 from worker.indexing.event_rules import event_rule, is_blank_letter, letters_of
 from worker.indexing.record_columns import RecordColumns
-from worker.indexing.record_pieces import JoinedPieces, PieceBounds, find_partial, join_pieces
+from worker.indexing.record_pieces import JoinedPieces, OpenTexts, PieceBounds, find_partial, join_pieces
 from worker.settings.topic_tables import MultilineTable
 
 
@@ -56,10 +56,11 @@ class EventJoiner:
     Thread: any.
     """
 
-    def __init__(self, table: MultilineTable | None) -> None:
-        """None: only the pieces of lines are joined."""
+    def __init__(self, table: MultilineTable | None, open_texts: OpenTexts | None = None) -> None:
+        """None: only the pieces of lines are joined. `open_texts` reads lines of several pieces that are objects of JSON."""
         self._rule: EventRule | None = None
         self._bounds = PieceBounds()
+        self._open_texts = open_texts
         if table is not None:
             self._rule = event_rule(table.start, table.pattern)
             self._bounds = PieceBounds(table.max_lines, ms=round(table.max_s * 1000))
@@ -75,7 +76,7 @@ class EventJoiner:
 
     def join(self, records: RecordColumns, decoded: Decoded, *, is_over: bool = False) -> JoinedEvents:
         """Join decoded records. The last event of each partition is held if it may go on, unless no record follows (`is_over`)."""
-        pieces = join_pieces(records, decoded, self._bounds, is_over=is_over)
+        pieces = join_pieces(records, decoded, self._bounds, is_over=is_over, open_texts=self._open_texts)
         if self._rule is not None:
             return self._join_lines(self._rule, records, pieces, is_over=is_over)
         return JoinedEvents(_joined(pieces.decoded, (), (), _held_rows(records.ends, pieces.open_from)), pieces.open_from)

@@ -9,7 +9,7 @@ answer depends on the records from the first piece on, never on a clock.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -34,6 +34,8 @@ _MARK_BYTES: Final = len('{"cri.partial":true,"log.iostream":"stdout"}')
 _LEAST_TEXT_BYTES: Final = 1_024
 """Of a piece that came in an object: a look at all fields of all short lines would cost more than it finds."""
 MOST_PIECES: Final = 500
+OpenTexts = Callable[[Entries, NDArray[np.int64], NDArray[np.int64]], Entries]
+"""`Decoder.open_texts`: n entries, Kafka's time of each, and the rows whose texts may be objects of JSON."""
 _MARKED: Final = f'"{re.escape(_MARK)}":true|"{_TAG}":"P'
 
 
@@ -96,8 +98,13 @@ def find_partial(entries: Entries, value: Sequence[bytes | None]) -> NDArray[np.
     return np.union1d(candidates, np.array(of_docker, np.int64)) if of_docker else candidates
 
 
-def join_pieces(records: RecordColumns, decoded: Decoded, bounds: PieceBounds, *, is_over: bool) -> JoinedPieces:
-    """Join decoded records. A line whose next piece may follow stays open, unless no record follows (`is_over`)."""
+def join_pieces(
+    records: RecordColumns, decoded: Decoded, bounds: PieceBounds, *, is_over: bool, open_texts: OpenTexts | None = None
+) -> JoinedPieces:
+    """Join decoded records. A line whose next piece may follow stays open, unless no record follows (`is_over`).
+
+    A whole line that is an object of JSON is read as one by `open_texts`, as it would have been in one piece.
+    """
     partial = find_partial(decoded.entries, records.value)
     if not len(partial):
         return JoinedPieces(decoded, tuple(records.ends))
@@ -116,7 +123,13 @@ def join_pieces(records: RecordColumns, decoded: Decoded, bounds: PieceBounds, *
             open_from[place] = row
         elif line.after - row > 1:
             lines.append(line)
-    return JoinedPieces(_joined(decoded, lines) if lines else decoded, tuple(open_from))
+    if not lines:
+        return JoinedPieces(decoded, tuple(open_from))
+    joined = _joined(decoded, lines)
+    if open_texts is not None:
+        whole = np.searchsorted(joined.entries.row, [decoded.entries.row[line.entries[0]] for line in lines if line.is_whole])
+        joined = joined._replace(entries=open_texts(joined.entries, records.time_ms[joined.entries.row], whole))
+    return JoinedPieces(joined, tuple(open_from))
 
 
 class _Walk:

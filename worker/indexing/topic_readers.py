@@ -116,13 +116,14 @@ class TopicReaders:
         mask = settings.mask if table.mask is None else table.mask
         if mask not in self._chunkers:
             self._chunkers[mask] = new_chunker(mask, settings.decode, self._model, self._tokenizer)
+        decoder = new_decoder(table, settings.decode, self.decode_tally, self._schemas)
         return TopicReader(
-            decoder=new_decoder(table, settings.decode, self.decode_tally, self._schemas),
+            decoder=decoder,
             redactor=self.redactor,
             chunker=self._chunkers[mask],
             drop=EntryRules(drop) if drop else None,
             sampler=Sampler(sample, self.rule_tally.sampled) if sample else None,
-            joiner=EventJoiner(table.multiline),
+            joiner=EventJoiner(table.multiline, decoder.open_texts),
         )
 
 

@@ -75,7 +75,8 @@ def join(values: Sequence[bytes | None], *, is_over: bool = True, table: Multili
          keys: Sequence[bytes] | None = None, offsets: Sequence[int] = (), rules: DecodeRules | None = None) -> JoinedEvents:  # fmt: skip
     kafka_ms = np.array(times, np.int64) + KAFKA_MS if times else np.full(len(values), KAFKA_MS)
     records = RecordColumns(np.array(offsets or range(len(values))), kafka_ms, keys, values, [len(values)])
-    return EventJoiner(table).join(records, Decoder(rules or DecodeRules()).decode(values, kafka_ms), is_over=is_over)
+    decoder = Decoder(rules or DecodeRules())
+    return EventJoiner(table, decoder.open_texts).join(records, decoder.decode(values, kafka_ms), is_over=is_over)
 
 
 def found(joined: JoinedEvents) -> list[tuple[int, int, str]]:

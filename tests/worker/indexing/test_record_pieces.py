@@ -2,7 +2,7 @@
 
 import json
 from base64 import b64decode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -77,6 +77,22 @@ def test_pieces_join_whatever_fields_are_kept() -> None:
 
 def test_escape_codes_that_were_cut_go() -> None:
     assert found(join([cri("P", "a \x1b[3"), cri("F", "1mred")])) == [(0, 2, "a red")]
+
+
+@pytest.mark.parametrize("write", [cri, lambda tag, text: docker(text + "\n" * (tag == "F"))])
+def test_a_whole_line_that_is_an_object_is_read_as_one(write: Callable[[str, str], bytes]) -> None:
+    begin, end = '{"level":"error","service":"cart","padding":"' + "x" * DOCKER_BYTES, '","message":"card refused"}'
+    values = [write("P", begin), write("F", end), cri("F", "after")]
+    joined = join(values)
+    assert found(joined) == [(0, 2, "card refused"), (2, 1, "after")]
+    assert (joined.decoded.entries.level.text(0), joined.decoded.entries.service.text(0)) == ("ERROR", "cart")
+    assert '"cri.partial"' not in (fields(joined)[0] or "")
+    assert found(join(values[:1])) == [(0, 1, begin)]
+
+
+def test_in_a_topic_of_text_a_line_of_pieces_stays_text() -> None:
+    values = [cri("P", '{"level":"error",'), cri("F", '"message":"card refused"}')]
+    assert found(join(values, rules=DecodeRules(format="text"))) == [(0, 2, '{"level":"error","message":"card refused"}')]
 
 
 @pytest.mark.parametrize(
