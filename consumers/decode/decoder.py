@@ -73,12 +73,9 @@ class Decoder:
         """
         return self._decode_parts(value, kafka_ms, headers, part_bytes=_PART_BYTES)
 
-    def open_texts(self, entries: Entries, kafka_ms: NDArray[np.int64], rows: NDArray[np.int64]) -> Entries:
-        """Return n entries with what the objects of JSON say that are the texts of those in `rows`, ascending, and became whole later.
-
-        `kafka_ms`: int64[n], of each entry.
-        """
-        return entries if self._rules.format == "text" else self._inner.open(entries, kafka_ms, rows)
+    def open_texts(self, entries: Entries, rows: NDArray[np.int64]) -> Entries:
+        """Return decoded entries whose texts in `rows`, ascending, became whole later, and are read as objects of JSON if they are."""
+        return entries if self._rules.format == "text" else self._inner.open(entries, entries.time_ms, rows)
 
     def _decode_parts(
         self,

@@ -239,9 +239,14 @@ INDEXING_MUTATIONS: Changes = {
         "worker/indexing/test_record_pieces.py::streams_are_never_mixed",
     ),
     "worker/indexing/record_pieces.py: a whole line of pieces that is an object stays text": (
-        "    if open_texts is not None:\n",
-        "    if open_texts is not None and not lines:\n",
+        "joined._replace(entries=open_texts(joined.entries, whole))",
+        "joined",
         "worker/indexing/test_record_pieces.py::a_whole_line_that_is_an_object_is_read_as_one",
+    ),
+    "consumers/decode/decoder.py: a time in a line of pieces is of any year": (
+        "self._inner.open(entries, entries.time_ms, rows)",
+        "self._inner.open(entries, entries.time_ms * 2, rows)",
+        "worker/indexing/test_record_pieces.py::a_time_without_a_year_in_a_line_of_pieces_is_near_the_runtimes_time_and_not_kafkas",
     ),
     "worker/indexing/record_pieces.py: pieces of different pods are one line": (
         "(stream, *(fields.get(name) for name in _CONTAINER))",

@@ -165,8 +165,8 @@ class Chain:
         self._rules: dict[str, Any] = {
             "drop": EntryRules(drop) if drop else None,
             "sampler": Sampler(sample, self.rule_tally.sampled) if sample else None,
-            "joiner": EventJoiner(multiline),
         }
+        self._multiline = multiline
         rules = DecodeRules(format=form, strict=strict)
         self._schema_wait = schema_wait
         self.new_engines: list[FakeEngine] = []
@@ -346,7 +346,9 @@ class Chain:
                 max_tokens=max_tokens, overhead_tokens=int(self.words.count([""])[0]), max_text_bytes=PIECE_BYTES, max_chunks=max_chunks
             ),
         )
-        self.topic_reader = TopicReader(decoder=Decoder(rules), redactor=self.redactor, chunker=chunker, **self._rules)
+        decoder = Decoder(rules)
+        joiner = EventJoiner(self._multiline, decoder.open_texts)
+        self.topic_reader = TopicReader(decoder=decoder, redactor=self.redactor, chunker=chunker, joiner=joiner, **self._rules)
         return Prepare(
             ledger=self.ledger,
             reader_of=lambda _topic: self.topic_reader,

@@ -56,7 +56,7 @@ class EventJoiner:
     Thread: any.
     """
 
-    def __init__(self, table: MultilineTable | None, open_texts: OpenTexts | None = None) -> None:
+    def __init__(self, table: MultilineTable | None, open_texts: OpenTexts) -> None:
         """None: only the pieces of lines are joined. `open_texts` reads lines of several pieces that are objects of JSON."""
         self._rule: EventRule | None = None
         self._bounds = PieceBounds()
@@ -76,7 +76,7 @@ class EventJoiner:
 
     def join(self, records: RecordColumns, decoded: Decoded, *, is_over: bool = False) -> JoinedEvents:
         """Join decoded records. The last event of each partition is held if it may go on, unless no record follows (`is_over`)."""
-        pieces = join_pieces(records, decoded, self._bounds, is_over=is_over, open_texts=self._open_texts)
+        pieces = join_pieces(records, decoded, self._bounds, self._open_texts, is_over=is_over)
         if self._rule is not None:
             return self._join_lines(self._rule, records, pieces, is_over=is_over)
         return JoinedEvents(_joined(pieces.decoded, (), (), _held_rows(records.ends, pieces.open_from)), pieces.open_from)

@@ -34,8 +34,8 @@ _MARK_BYTES: Final = len('{"cri.partial":true,"log.iostream":"stdout"}')
 _LEAST_TEXT_BYTES: Final = 1_024
 """Of a piece that came in an object: a look at all fields of all short lines would cost more than it finds."""
 MOST_PIECES: Final = 500
-OpenTexts = Callable[[Entries, NDArray[np.int64], NDArray[np.int64]], Entries]
-"""`Decoder.open_texts`: n entries, Kafka's time of each, and the rows whose texts may be objects of JSON."""
+OpenTexts = Callable[[Entries, NDArray[np.int64]], Entries]
+"""`Decoder.open_texts`."""
 _MARKED: Final = f'"{re.escape(_MARK)}":true|"{_TAG}":"P'
 
 
@@ -98,9 +98,7 @@ def find_partial(entries: Entries, value: Sequence[bytes | None]) -> NDArray[np.
     return np.union1d(candidates, np.array(of_docker, np.int64)) if of_docker else candidates
 
 
-def join_pieces(
-    records: RecordColumns, decoded: Decoded, bounds: PieceBounds, *, is_over: bool, open_texts: OpenTexts | None = None
-) -> JoinedPieces:
+def join_pieces(records: RecordColumns, decoded: Decoded, bounds: PieceBounds, open_texts: OpenTexts, *, is_over: bool) -> JoinedPieces:
     """Join decoded records. A line whose next piece may follow stays open, unless no record follows (`is_over`).
 
     A whole line that is an object of JSON is read as one by `open_texts`, as it would have been in one piece.
@@ -126,10 +124,8 @@ def join_pieces(
     if not lines:
         return JoinedPieces(decoded, tuple(open_from))
     joined = _joined(decoded, lines)
-    if open_texts is not None:
-        whole = np.searchsorted(joined.entries.row, [decoded.entries.row[line.entries[0]] for line in lines if line.is_whole])
-        joined = joined._replace(entries=open_texts(joined.entries, records.time_ms[joined.entries.row], whole))
-    return JoinedPieces(joined, tuple(open_from))
+    whole = np.searchsorted(joined.entries.row, [decoded.entries.row[line.entries[0]] for line in lines if line.is_whole])
+    return JoinedPieces(joined._replace(entries=open_texts(joined.entries, whole)), tuple(open_from))
 
 
 class _Walk:

@@ -24,6 +24,8 @@ from worker.indexing.events import JoinedEvents
 from worker.settings.topic_tables import MultilineTable
 
 DOCKER_BYTES = 16 * 1024
+CRI_MS = 1_795_000_000_000
+"""When the first line of `cri` was written."""
 GOLDEN = Path(__file__).parents[3] / "tests" / "golden"
 
 
@@ -88,6 +90,12 @@ def test_a_whole_line_that_is_an_object_is_read_as_one(write: Callable[[str, str
     assert (joined.decoded.entries.level.text(0), joined.decoded.entries.service.text(0)) == ("ERROR", "cart")
     assert '"cri.partial"' not in (fields(joined)[0] or "")
     assert found(join(values[:1])) == [(0, 1, begin)]
+
+
+def test_a_time_without_a_year_in_a_line_of_pieces_is_near_the_runtimes_time_and_not_kafkas() -> None:
+    values = [cri("P", '{"message":"card refused",'), cri("F", '"time":"Nov 18 11:06:41"}')]
+    (near,), (far,) = (join(values, times=[ms, ms]).decoded.entries.time_ms.tolist() for ms in (0, 3 * 365 * 86_400_000))
+    assert near == far == CRI_MS + 1_000
 
 
 def test_in_a_topic_of_text_a_line_of_pieces_stays_text() -> None:

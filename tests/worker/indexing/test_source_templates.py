@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from consumers.columns import null_column, string_column
+from consumers.decode.decoder import Decoder
 from consumers.decode.joined import join_entries
 from consumers.text.mask import Masker
 from consumers.text.redact import Redactor
@@ -123,7 +124,7 @@ def test_a_template_longer_than_a_piece_is_none() -> None:
 def test_a_joined_event_has_the_template_of_its_first_record() -> None:
     values = [b'{"@mt":"could not add {Sku}","Sku":"sku-7"}', b"java.io.IOException: gone", b"\tat Shop.add(Shop.java:7)"]
     records = RecordColumns(OFFSETS[:1] + np.arange(3), KAFKA_TIMES, None, values, [3])
-    decoded = EventJoiner(MultilineTable(start="java")).join(records, decode_values(values), is_over=True).decoded
+    decoded = EventJoiner(MultilineTable(start="java"), Decoder().open_texts).join(records, decode_values(values), is_over=True).decoded
     pieces = split_entries(decoded.entries, redactor=Redactor([]), chunker=chunker_of())
     lines = all_lines(PLACE, lines_of_pieces(pieces, OFFSETS, KAFKA_TIMES))
     assert [(line.text, line.template_text, line.records) for line in lines] == [

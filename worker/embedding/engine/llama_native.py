@@ -10,8 +10,8 @@ import functools
 import os
 from typing import Protocol, cast
 
-# Libgomp, which reads it once, else lets a thread spin through 300,000 pauses for one that other work holds up: beside three busy loops
-# on two cores a batch took 2.6 times as long and 2.8 times the processor. Alone it makes no difference.
+# libgomp reads it when it is loaded. Without it, a thread spins through 300,000 pauses for one that other work holds up: beside three
+# busy loops on two cores a batch took 2.6 times as long, and 2.8 times the processor. On an idle machine it makes no difference.
 os.putenv("GOMP_SPINCOUNT", "10000")
 
 import llama_cpp.llama_cpp as binding
