@@ -10,10 +10,11 @@ import pytest
 import structlog
 
 import tests.compiled  # noqa: F401 - before the modules that load the libraries
-from tests.durations import Durations, Pace, Stopwatch
+from tests.durations import Durations, Stopwatch
 from tests.heavy import mark_vllm, transformers_installed, vllm_installed
 from tests.model_fixture import close_bindings_files, own, prepared_model, tokenizer
 from tests.ordering import keep_together, shuffle
+from tests.pace import Pace
 from tests.quick import NoProcesses, Quick
 from tests.services import shared
 from tests.services.kafka import KafkaServer, OwnKafka

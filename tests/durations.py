@@ -3,20 +3,18 @@
     pytest --record .cache/durations.jsonl
 
 Elapsed time says how busy the machine was, so it is only listed. What counts is *processor* time, of the test's process and of its children
-that have ended: a test above `MOST_S` of it must be marked `long`. A processor that is shared, or slow, takes longer for the same work, up
-to twice as long: so what a test took is compared with what a fixed piece of work takes meanwhile, about once a second. Fixtures that
+that have ended: a test above `MOST_S` of it must be marked `long`. A processor that is shared, or slow, takes several times as long for the
+same work: so what a test took is compared with what a fixed piece of work takes meanwhile (`tests.pace`). Fixtures that
 several tests share are counted by themselves, with their end, which is where a browser or a server that they started is counted. Under
 xdist the processes of the run send what they measured along with their reports.
 """
 
 import json
 import resource
-import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import fmean, median
 from typing import Any, NamedTuple
 
 import pytest
@@ -24,14 +22,11 @@ from _pytest.fixtures import FixtureDef, SubRequest
 
 from tests.forks import spent_s
 from tests.ordering import without_group
+from tests.pace import Pace
 
 MOST_S = 30.0
 _DEAREST = 40
 _LEAST_END_S = 0.1
-_STEPS, _ALONE_S = 100_000, 0.0047
-"""A fixed piece of work, and what it takes on the processor that `MOST_S` was chosen on, when nothing else runs."""
-_TIMES = 3
-_PAUSE_S = 1.0
 _TEST, _FIXTURE = "vectail.test", "vectail.fixture"
 
 
@@ -55,43 +50,6 @@ def _now() -> Took:
     """Return what this process and its children that have ended took so far."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return Took(time.perf_counter(), sum(one.ru_utime + one.ru_stime for one in used) + spent_s())
-
-
-class Pace:
-    """How slow the processor was, and when: a fixed piece of work is done again and again.
-
-    Thread: its own; `stop` and `slowness` from any.
-    """
-
-    def __init__(self) -> None:
-        self._samples: list[tuple[float, float]] = []
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._measure, name="pace", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Measure no more."""
-        self._stopped.set()
-        self._thread.join()
-
-    def slowness(self, began_s: float, ended_s: float) -> float:
-        """Return how many times as long as on the processor of `MOST_S` work took from one second since 1970 to another; at least 1."""
-        during = [slow for at_s, slow in list(self._samples) if began_s <= at_s <= ended_s]
-        return max(fmean(during), 1.0) if during else 1.0
-
-    def _measure(self) -> None:
-        while not self._stopped.wait(_PAUSE_S):
-            self._samples.append((time.time(), slowness()))
-
-
-def slowness() -> float:
-    """Return how many times as long as on the processor of `MOST_S` a fixed piece of work takes this thread now."""
-    took_s = []
-    for _ in range(_TIMES):
-        began_s = time.thread_time()
-        sum(number * number % 7 for number in range(_STEPS))
-        took_s.append(time.thread_time() - began_s)
-    return median(took_s) / _ALONE_S
 
 
 class Stopwatch:

@@ -4,17 +4,20 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from tests import durations
-from tests.durations import MOST_S, Durations, Pace, Stopwatch, Took
+from tests import durations, pace
+from tests.durations import MOST_S, Durations, Stopwatch, Took
+from tests.pace import Pace
 
 ROOT = Path(__file__).resolve().parents[1]
 BEGAN_S, ENDED_S = 100.0, 140.0
+WAIT_S = 60.0
 
 
 class SteadyPace:
@@ -84,22 +87,38 @@ def test_a_long_test_may_take_what_it_takes(monkeypatch: pytest.MonkeyPatch, mar
     assert item.user_properties[0] == ("vectail.test", [0.0, 99.0, 0.0, most_s])
 
 
+@pytest.mark.process
 def test_the_pace_of_a_test_is_the_mean_of_what_was_seen_while_it_ran(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = [(1.0, 9.0), (2.0, 1.5), (3.0, 2.5), (4.0, 9.0)]
-    pace = Pace()
-    pace.stop()
-    monkeypatch.setattr(pace, "_samples", seen)
-    assert pace.slowness(1.5, 3.5) == 2.0
-    assert pace.slowness(5.0, 6.0) == 1.0
+    measured = Pace()
+    measured.stop()
+    monkeypatch.setattr(measured, "samples", seen)
+    assert measured.slowness(1.5, 3.5) == 2.0
+    assert measured.slowness(5.0, 6.0) == 1.0
 
 
-def test_a_busy_processor_is_slow_and_none_is_fast() -> None:
-    assert 0.1 <= durations.slowness() < 100.0
+@pytest.mark.process
+def test_a_slow_start_of_python_is_a_slow_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = pace.slowness()
+    monkeypatch.setattr(pace, "STARTS", f"{pace.STARTS}, time\nwhile time.process_time() < {3 * pace.ALONE_S * usual}: pass")
+    assert pace.slowness() > 2.5 * usual
+
+
+@pytest.mark.process
+def test_the_pace_is_measured_from_the_beginning_to_the_end() -> None:
+    measured = Pace()
+    until_s = time.monotonic() + WAIT_S
+    while not measured.samples:
+        assert time.monotonic() < until_s
+        time.sleep(0.01)
+    measured.stop()
+    assert measured.slowness(0.0, time.time()) >= 1.0
 
 
 CONFTEST = """
 from pathlib import Path
-from tests.durations import Durations, Pace, Stopwatch
+from tests.durations import Durations, Stopwatch
+from tests.pace import Pace
 
 def pytest_configure(config):
     config.pluginmanager.register(Stopwatch())

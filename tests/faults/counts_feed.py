@@ -10,7 +10,7 @@ from random import Random
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 
 from tests.faults.counted_lines import CountedLine, Place, line_of
-from tests.faults.topics import WAIT_S
+from tests.faults.group_offsets import WAIT_S
 
 _BURST = 8
 _PAUSE_S = 0.02

@@ -4,13 +4,13 @@ import json
 from collections import deque
 from collections.abc import Callable, Mapping
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from confluent_kafka import Message, Producer, TopicPartition
 
 from tests.faults.event_records import EventRecord, Format, Kind, event, is_joined, joined
+from tests.faults.group_offsets import WAIT_S
 from tests.faults.scene import Scene
-from tests.faults.topics import WAIT_S, committed_offsets
 from tests.services.kafka import KafkaServer
 
 _PARTITIONS: Mapping[Kind, int] = {"traces": 2, "containers": 1, "otlp": 1, "arrays": 1}
@@ -61,9 +61,9 @@ class EventTopics:
         """Of an event that has begun."""
         self._events = 0
         self._failed: list[object] = []
-        self._group = scene.topics.group
-        self._client: dict[str, Any] = {"bootstrap.servers": scene.topics.bootstrap, "log_level": 0}
-        self._producer = Producer(self._client | {"acks": "all", "enable.idempotence": True})
+        self._group = scene.topics.offsets_of(scene.topics.group)
+        client = {"bootstrap.servers": scene.topics.bootstrap, "log_level": 0}
+        self._producer = Producer({**client, "acks": "all", "enable.idempotence": True})
 
     @property
     def size(self) -> int:
@@ -107,7 +107,7 @@ class EventTopics:
     def committed(self) -> dict[Place, int]:
         """Return the committed next offsets; 0 where there is none."""
         places = [TopicPartition(*place) for place in self.records]
-        return {Place(one.topic, one.partition): one.offset for one in committed_offsets(self._client, self._group, places)}
+        return {Place(one.topic, one.partition): one.offset for one in self._group.of(places)}
 
     def first_time(self, committed: Mapping[Place, int]) -> int:
         """Return the time of the earliest record that is not committed."""

@@ -10,9 +10,9 @@ from sinks.line import Line
 from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink
 from sinks.reading.between import RecordRange
 from sinks.reading.reader import BlockReader
+from tests.faults.group_offsets import WAIT_S
 from tests.faults.mixed_records import Wanted
 from tests.faults.scene import COLLECTION, Scene, wait_until_committed
-from tests.faults.topics import WAIT_S, committed_offsets
 from tests.faults.worker_process import WorkerProcess
 from worker.connections import vector_space
 from worker.embedding.loaded import space_of
@@ -29,10 +29,10 @@ class Place(NamedTuple):
 
 def wait_committed(scene: Scene, worker: WorkerProcess, topics: Sequence[str], records: int) -> None:
     """Wait until all records of these topics are committed."""
-    client, places = {"bootstrap.servers": scene.topics.bootstrap, "log_level": 0}, [TopicPartition(topic, 0) for topic in topics]
+    group, places = scene.topics.offsets_of(scene.topics.group), [TopicPartition(topic, 0) for topic in topics]
 
     def committed() -> dict[str, int]:
-        return {place.topic: place.offset for place in committed_offsets(client, scene.topics.group, places)}
+        return {place.topic: place.offset for place in group.of(places)}
 
     assert sum(wait_until_committed(worker, committed, lambda found: sum(found.values()) >= records).values()) == records
 

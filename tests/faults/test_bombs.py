@@ -8,9 +8,9 @@ from confluent_kafka import Message, Producer
 
 from tests.consumers.kafka.raw_headers import produce_with_header
 from tests.faults.bombs import ALLOWED, LARGE, SQUEEZED, WITHIN_LIMITS, Bomb
+from tests.faults.group_offsets import WAIT_S
 from tests.faults.records import BASE_MS, Content, Entry, Sent
 from tests.faults.scene import FLOWS_S, Scene
-from tests.faults.topics import WAIT_S
 from tests.faults.worker_process import WorkerProcess
 from tests.services.kafka import KafkaServer
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.group_offsets import WAIT_S
 from tests.faults.records import strange
 from tests.faults.scene import DRAIN_S, Scene
-from tests.faults.topics import WAIT_S
 
 DRAINED, DRAIN_TIMEOUT = 0, 3
 LOOK_AGAIN_S = 0.05

@@ -13,9 +13,10 @@ from typing import NamedTuple
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
+from tests.faults.group_offsets import WAIT_S
 from tests.faults.records import strange
 from tests.faults.scene import FLOWS_S, Scene
-from tests.faults.topics import WAIT_S, Topics
+from tests.faults.topics import Topics
 from tests.faults.worker_process import WorkerProcess
 from tests.services.kafka import KafkaServer
 from tests.services.proxy import Proxy, kafka_proxy

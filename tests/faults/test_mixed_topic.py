@@ -8,10 +8,10 @@ import pytest
 from confluent_kafka import Message, Producer
 
 from consumers.decode.rules import Format
+from tests.faults.group_offsets import WAIT_S
 from tests.faults.mixed_records import DROP, Mixed, all_records, registry_records
 from tests.faults.scene import Scene
 from tests.faults.several_topics import Place, dead_letters, stored_entries, wait_committed
-from tests.faults.topics import WAIT_S
 from tests.services.kafka import KafkaServer
 from tests.services.schema_registry import SchemaRegistryStub
 

@@ -10,9 +10,9 @@ from collections import Counter
 import pytest
 from confluent_kafka import Message, Producer
 
+from tests.faults.group_offsets import WAIT_S
 from tests.faults.records import BASE_MS, Content, Entry, Sent
 from tests.faults.scene import Scene
-from tests.faults.topics import WAIT_S
 from tests.services.proxy import kafka_proxy
 
 TIMES = 5

@@ -7,6 +7,7 @@ import base64
 import functools
 import itertools
 import json
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -17,12 +18,12 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
 from producers.envelope import DeadLetter, envelope
+from tests.faults.group_offsets import WAIT_S, GroupOffsets
 from tests.faults.records import BASE_MS, Content, Sent, content
 from tests.faults.stranger import Protocol, Stranger
 from tests.services.kafka import KafkaServer
 
 PARTITIONS = 4
-WAIT_S = 60.0
 _LOOK_AGAIN_S = 0.05
 
 Committed = Mapping[int, int]
@@ -58,6 +59,8 @@ class Topics:
         # The producer learns of new partitions and of a re-created topic within a second.
         self._producer = Producer(self._client | {"acks": "all", "batch.num.messages": 20, "topic.metadata.refresh.interval.ms": 1000})
         self._admin = AdminClient(self._client)
+        self._groups: dict[str, GroupOffsets] = {}
+        self._lock = threading.Lock()
         self._numbers = itertools.count()
         self._epochs: dict[str, str] = {}
         self.sent: list[Sent] = []
@@ -160,7 +163,14 @@ class Topics:
     def committed(self, group: str | None = None) -> dict[int, int]:
         """Return the committed offsets of the workers' group; wait for a broker that is starting."""
         places = [TopicPartition(self.logs, partition) for partition in range(self.partitions)]
-        return {place.partition: place.offset for place in committed_offsets(self._client, group or self.group, places)}
+        return {place.partition: place.offset for place in self.offsets_of(group or self.group).of(places)}
+
+    def offsets_of(self, group: str) -> GroupOffsets:
+        """Return what asks for the committed offsets of a group: the same one each time."""
+        with self._lock:
+            if group not in self._groups:
+                self._groups[group] = GroupOffsets(self._client, group)
+            return self._groups[group]
 
     def letters(self) -> list[Letter]:
         """Return all dead letters, in no particular order."""
@@ -233,26 +243,6 @@ class Topics:
             return messages
         finally:
             consumer.close()
-
-
-def committed_offsets(client: Mapping[str, Any], group: str, places: list[TopicPartition]) -> list[TopicPartition]:
-    """Return the committed offsets of a group without joining it, 0 where there is none; wait for a broker that is starting.
-
-    `client`: properties of a client.
-    """
-    consumer = Consumer({**client, "group.id": group})
-    until_s = time.monotonic() + WAIT_S
-    try:
-        while True:
-            try:
-                found = consumer.committed(places, timeout=WAIT_S)
-            except KafkaException as failure:
-                if time.monotonic() > until_s:
-                    raise AssertionError(f"the group {group} cannot be asked") from failure
-            else:
-                return [TopicPartition(place.topic, place.partition, max(place.offset, 0)) for place in found]
-    finally:
-        consumer.close()
 
 
 def _headers(message: Message) -> dict[str, bytes]:
