@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from worker.asking.worker_answers import ConditionJson, DoctorJson, StatusJson
+from worker.asking.worker_answers import ConditionJson, DoctorJson, StatusJson, SuggestionsJson
 from worker.inspecting.doctor import DoctorFinding, DoctorReport
 from worker.watching.conditions import CONDITIONS, Condition
 
@@ -117,3 +117,37 @@ def doctor(now_ms: int) -> DoctorJson:
         DoctorFinding("machine", "open files", "problem", "at most 256 open files", limits),
     )
     return DoctorReport(checks, 1.8, now_ms).document()
+
+
+TOML = """# 6 templates become 1 (6 lines): ada, bob, carol and 3 more
+[[mask.add]]
+name = 'over-to'
+"""
+
+
+def suggestions(_now_ms: int) -> SuggestionsJson:
+    """Return /api/suggestions with one mask."""
+    return {
+        "topic": "",
+        "table": "mask",
+        "masks": "3",
+        "families": 6,
+        "lines": 412,
+        "templates": 412,
+        "templates_after": 407,
+        "suggestions": [
+            {
+                "name": "over-to",
+                "pattern": r"(\bover to )\S+",
+                "replacement": r"\1*",
+                "templates": 6,
+                "templates_after": 1,
+                "lines": 6,
+                "words": 6,
+                "examples": ["ada", "bob", "carol"],
+                "template": "parcel handed over to *",
+            }
+        ],
+        "toml": TOML,
+        "complete": True,
+    }

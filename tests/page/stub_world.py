@@ -31,6 +31,7 @@ DOCUMENTS = {
     "/api/lag": stub_documents.lag,
     "/api/dead-letters": stub_documents.letters,
     "/api/doctor": stub_documents.doctor,
+    "/api/suggestions": stub_documents.suggestions,
 }
 REPLAY = "/api/dead-letters/replay"
 

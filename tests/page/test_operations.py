@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.page.parts import hits, parameters
-from tests.page.stub_documents import WORKER
+from tests.page.stub_documents import TOML, WORKER
 from tests.page.stub_lines import KINDS
 from tests.page.stub_world import StubWorld
 from tests.page.watched import Watched
@@ -51,6 +51,21 @@ def test_a_template_opens_its_members_and_leads_to_its_lines(world: StubWorld, w
     first.get_by_role("link", name=re.compile("[Ll]ines|[Ss]earch")).first.click()
     expect(hits(page).first).to_contain_text("/cart/")
     assert parameters(page)["family"] == [KINDS[0].id]
+
+
+def test_suggested_masks_are_offered_as_toml_and_left_out_where_there_are_none(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?tab=templates&since=all")
+    offered = page.get_by_text("6 families differ in one word: merge")
+    expect(page.get_by_label("Suggested masks")).to_be_hidden()
+    offered.click()
+    expect(page.get_by_label("Suggested masks")).to_have_text(TOML)
+    world.documents["/api/suggestions"]["families"] = 0
+    page.get_by_role("button", name="Refresh").click()
+    expect(offered).to_have_count(0)
+    watched.allow()
+    with world.away("/api/suggestions"):
+        page.get_by_role("button", name="Refresh").click()
+        expect(templates(page)).to_have_count(len(KINDS))
 
 
 def test_words_filter_the_templates(world: StubWorld, watched: Watched) -> None:

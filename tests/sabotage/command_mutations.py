@@ -103,10 +103,10 @@ COMMAND_MUTATIONS: Changes = {
         "left = session.pending_letters",
         "worker/cli/test_feed_verb.py::lines_that_the_broker_has_not_acknowledged_when_it_ends_are_said_to_be_missing",
     ),
-    "worker/cli/suggest_screen.py: a suggested mask with an apostrophe breaks the settings file that it is pasted into": (
+    "worker/runtime/toml_strings.py: a suggested mask with an apostrophe breaks the settings file that it is pasted into": (
         """if "'" not in text and text.isprintable():""",
         "if text.isprintable():",
-        "worker/cli/test_suggest_masks.py::a_string_reads_back_as_it_was",
+        "worker/masks/test_offered_masks.py::a_string_reads_back_as_it_was",
     ),
     "worker/cli/filter_options.py: what is to be excluded is wanted": (
         "            filters[name] = as_text(value)",
@@ -162,6 +162,26 @@ COMMAND_MUTATIONS: Changes = {
         "return _regroupings(((new, old), lines) for (old, new), lines in self._pairs.items())",
         "return _regroupings(((old, new), lines) for (old, new), lines in self._pairs.items())",
         "worker/masks/test_mask_difference.py::old_templates_with_one_new_one_are_merged_and_those_with_several_are_split",
+    ),
+    "worker/masks/offered_masks.py: masks are offered for lines whose template is one of the source": (
+        '        if template == one["text"]:\n',
+        '        if template or one["text"]:\n',
+        "worker/masks/test_offered_masks.py::a_line_whose_template_the_masks_do_not_make_is_left_out",
+    ),
+    "worker/masks/mask_suggestions.py: a mask of all words behind `for` is suggested, whatever else stands there": (
+        "0.0 if anchor.is_one_word",
+        "MOST_FIXED_SHARE if anchor.is_one_word",
+        "worker/masks/test_mask_suggestions.py::one_word_before_is_no_anchor_where_words_that_do_not_vary_stand_behind_it",
+    ),
+    "worker/masks/offered_masks.py: masks of one topic are offered for all": (
+        'topics.setdefault(table, []).append(one["topic"])',
+        'topics.setdefault(settings.mask, []).append(one["topic"])',
+        "worker/masks/test_offered_masks.py::topics_with_the_same_masks_are_looked_at_together_those_with_most_lines",
+    ),
+    "worker/inspecting/doctor_settings.py: suggestions are a warning however few they are": (
+        "families >= max(_FEW_FAMILIES, _MANY_SHARE * lines)",
+        "families >= min(_FEW_FAMILIES, _MANY_SHARE * lines)",
+        "worker/inspecting/test_doctor_machine.py::suggested_masks_are_offered_and_are_a_warning_where_they_merge_much",
     ),
     "worker/masks/suggested_pattern.py: brackets and dots of a line act as regular expression in a suggested mask": (
         r'return _DIGITS.sub(r"\\d+", _SPECIAL.sub(r"\\\g<0>", text))',
@@ -331,7 +351,7 @@ COMMAND_MUTATIONS: Changes = {
         "text",
         "worker/cli/test_terminal.py::json_is_escaped_as_json_is_and_reads_back_the_same",
     ),
-    "worker/cli/toml.py: settings on a terminal have C1 as they are": (
+    "worker/runtime/toml_strings.py: settings on a terminal have C1 as they are": (
         "one if one.isprintable() else",
         'one if one != "\\x7f" else',
         "worker/cli/test_terminal.py::settings_are_escaped_as_toml_is_and_read_back_the_same",

@@ -168,9 +168,9 @@ SERVICE_MUTATIONS: Changes = {
         "if self.service is self.level is None and",
         "worker/settings/test_settings.py::a_wrong_file_is_refused_in_one_line_that_names_the_setting",
     ),
-    "worker/settings/masks_version.py: blocks of a topic with masks of its own bear the version of the general ones": (
-        "masks_version(settings.mask if own is None else own)",
-        "masks_version(settings.mask or own)",
+    "worker/settings/settings.py: blocks of a topic with masks of its own bear the version of the general ones": (
+        "return self.mask if own is None else own",
+        "return self.mask or own",
         "worker/settings/test_settings.py::a_topic_with_masks_of_its_own_has_their_version",
     ),
     "worker/querying/forms.py: a search passes over a BOM": (

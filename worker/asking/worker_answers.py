@@ -1,4 +1,4 @@
-"""What the documents and actions of a worker hold, likewise: `/api/status`, `/api/lag`, dead letters, the doctor, sessions, health."""
+"""What the documents and actions of a worker hold, likewise: status, lag, dead letters, the doctor, suggested masks, sessions, health."""
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
@@ -292,3 +292,32 @@ class DoctorJson(TypedDict):
     worst: Doctored
     seconds: Seconds
     asked_ms: Ms
+
+
+class SuggestedJson(TypedDict):
+    """A mask that could be added."""
+
+    name: str
+    pattern: str
+    replacement: str
+    templates: Annotated[Count, Says("description", "that become `templates_after` ones")]
+    templates_after: Count
+    lines: Annotated[Count, Says("description", "of the sample, that have these templates")]
+    words: Annotated[Count, Says("description", "distinct words that it takes out")]
+    examples: list[str]
+    template: Annotated[str, Says("description", "the most frequent one that results")]
+
+
+class SuggestionsJson(TypedDict):
+    """Of `/api/suggestions`."""
+
+    topic: Annotated[str, Says("description", "whose own masks hold; empty: those of [mask] do")]
+    table: Literal["mask", "topic.mask"]
+    masks: str
+    families: Annotated[Count, Says("description", "that differ in one word, and would become fewer")]
+    lines: Annotated[Count, Says("description", "that were looked at: one of each of the most frequent families")]
+    templates: Count
+    templates_after: Count
+    suggestions: list[SuggestedJson]
+    toml: Annotated[str, Says("description", "the suggestions as tables for the settings file; empty without any")]
+    complete: bool

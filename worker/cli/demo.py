@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from consumers.record import Partition
@@ -28,6 +29,7 @@ from worker.cli.search_screen import show_demo
 from worker.cli.search_verb import ask
 from worker.cli.verb_options import DemoOptions
 from worker.embedding.loaded import LoadedModel, chosen_engine
+from worker.masks.offered_masks import offer_masks
 from worker.runtime.logs import RateLimitedLog, configure_logs
 from worker.service.service import Service
 from worker.settings.settings import Settings
@@ -152,7 +154,8 @@ def _feed_and_ask(
     seconds = time.monotonic() - started_s
     queries = queries or (() if files else EXAMPLE_QUERIES)
     answers = [ask(client, checked(text=text, k=options.k), timeout_s=_ANSWER_S) for text in queries]
-    result = {**_figures(background.service, fed), "seconds": round(seconds, 3), "queries": answers}
+    offered = offer_masks(background.service.settings, partial(ask, client, timeout_s=_ANSWER_S))
+    result = {**_figures(background.service, fed), "seconds": round(seconds, 3), "suggestions": offered, "queries": answers}
     show_demo(screen, result)
     return result
 

@@ -15,7 +15,7 @@ from worker.cli.options import settings_or_fail
 from worker.cli.output import warn
 from worker.cli.verb_options import DiffOptions
 from worker.estimate.line_sampling import LineSample
-from worker.estimate.sample_texts import SampleTexts, mask_table
+from worker.estimate.sample_texts import SampleTexts
 from worker.masks.mask_difference import MaskDifference, Regrouping
 from worker.runtime.logs import configure_logs
 from worker.settings.masks_version import masks_version
@@ -73,7 +73,7 @@ def _settings(source: str) -> Settings | None:
 
 def _masks(source: str, settings: Settings | None, topic: str) -> MaskTable:
     if settings is not None:
-        return mask_table(settings, topic)
+        return settings.masks_of(topic)
     later = () if source == DEFAULT else tuple(mask.name for mask in MASKS if mask.name not in VERSION_2_MASKS)
     return MaskTable(disabled=later)
 

@@ -4,7 +4,6 @@ from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from consumers.text.mask import MASKS, Masker
-from worker.estimate.sample_texts import mask_table
 from worker.settings.masks_version import masks_version
 from worker.settings.settings import Settings
 
@@ -61,7 +60,7 @@ EXAMPLES: Final = {
 
 def list_masks(settings: Settings, topic: str | None) -> dict[str, object]:
     """Return what `--json` prints: the masks that hold for a topic, None: for all that have no masks of their own."""
-    table = settings.mask if topic is None else mask_table(settings, topic)
+    table = settings.mask if topic is None else settings.masks_of(topic)
     return {
         "mode": table.mode,
         "version": masks_version(table),

@@ -178,6 +178,6 @@ def counts_verb(*, options: CountsOptions, filters: Given, timeout: TimeoutOptio
 def _print_suggestions(shared: Shared, source: str, *, top: int) -> None:
     """Print at most `top` suggested masks for a file or a topic. Raises CommandFailed."""
     from worker.cli.suggest_masks import SuggestOptions, suggest_masks
-    from worker.cli.suggest_screen import shown_suggestions
+    from worker.masks.suggested_toml import shown_suggestions
 
     shared.print(suggest_masks(shared.settings(), SuggestOptions(source=source, top=top)), shown_suggestions)

@@ -16,7 +16,7 @@ from worker.cli.screen import Screen, TableColumn, shown_text, shown_times
 from worker.cli.screen_tables import StyledText
 from worker.querying.query_words import terms_of, words_of
 from worker.runtime.logs import printable
-from worker.runtime.wording import counted
+from worker.runtime.wording import counted, cut
 
 _LINE_SHARE = 0.55
 """The least share of the width that lines get; with less left, the details of a hit are shown below its line, not beside it."""
@@ -25,6 +25,7 @@ _DECIMALS = {"words": 2, "hybrid": 4}
 _SCORE = TableColumn("score", "green", is_right=True)
 _MATCH = "bold red"
 """Style of the query's words, as in grep."""
+_MOST_TEMPLATE = 60
 _FIELDS = "dim"
 _NAME = "bold"
 _CUT = "The search was cut short by a limit or its deadline; there may be more."
@@ -48,7 +49,7 @@ class HitDetail(NamedTuple):
 
 
 def show_demo(screen: Screen, result: Answer) -> None:
-    """Show the figures of a demo, then each query with its hits."""
+    """Show the figures of a demo, then each query with its hits, then whether masks would merge families."""
     total = result["tokens_embedded"] + result["tokens_saved"]
     share = 100 * result["tokens_saved"] / total if total else 0.0
     rate = result["records"] / result["seconds"] if result["seconds"] else 0.0
@@ -61,6 +62,14 @@ def show_demo(screen: Screen, result: Answer) -> None:
     screen.say(f"{share:.1f} % of the tokens did not have to be embedded.")
     for answer in result["queries"]:
         show_hits(screen, answer)
+    offered = result["suggestions"]
+    if offered["families"]:
+        such_as = cut(printable(offered["suggestions"][0]["template"]), _MOST_TEMPLATE)
+        screen.say("")
+        screen.say(
+            f'{offered["families"]:,} families differ in one word, as in "{such_as}": the Templates tab of the page, '
+            "or `vectail templates --suggest FILE`, has masks that merge them."
+        )
 
 
 def show_answer(screen: Screen, request: Request, answer: Answer) -> None:

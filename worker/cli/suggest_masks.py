@@ -4,7 +4,7 @@ It reads with the user's settings and masks included, and sends, stores and comm
 `--json` prints what `suggest_masks` returns.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,21 +13,18 @@ from consumers.columns import Column, concat
 from consumers.groupless.groupless_reader import GrouplessReader, RangeUnreadable, TopicUnknown
 from consumers.kafka.source_settings import SourceMisconfigured
 from consumers.registry import RegistryAway, RegistryMisconfigured
-from consumers.text.mask import MASKS, Mask, Masker
 from producers.file_lines import STDIN, FileUnreadable
 from worker.cli.exits import failure, user_error
 from worker.cli.output import warn
 from worker.connections import open_registry
 from worker.estimate.line_sampling import LineSample
 from worker.estimate.newest_records import newest_records
-from worker.estimate.sample_texts import SampleTexts, mask_table
+from worker.estimate.sample_texts import SampleTexts
 from worker.indexing.schema_fetch import SchemaFetch
-from worker.masks import mask_suggestions
-from worker.masks.mask_suggestions import Suggestion
+from worker.masks.offered_masks import suggested, suggestions_json
 from worker.runtime.logs import configure_logs
 from worker.settings.masks_version import masks_version
 from worker.settings.settings import Settings
-from worker.settings.tables import AddedMask, MaskTable, new_masker
 
 SAMPLE_LINES = 20_000
 MOST_SUGGESTIONS = 20
@@ -53,7 +50,7 @@ def suggest_masks(settings: Settings, options: SuggestOptions) -> dict[str, obje
     configure_logs(quiet=True)
     is_file = options.source == STDIN or Path(options.source).exists()
     topic = options.source if not is_file else options.topic or next((one.name for one in settings.topic if one.name), "logs")
-    table = mask_table(settings, topic)
+    table = settings.masks_of(topic)
     if table.mode == "exact":
         raise user_error("mask.mode is exact, so no mask is applied; templates come with mode template")
     try:
@@ -62,8 +59,7 @@ def suggest_masks(settings: Settings, options: SuggestOptions) -> dict[str, obje
         raise user_error(error) from error
     except (RangeUnreadable, RegistryAway) as error:
         raise failure(error) from error
-    taken = {mask.name for mask in MASKS} | {mask.name for mask in table.add}
-    found = mask_suggestions.suggest_masks(text, lambda added: _masker_with(table, added), taken=taken, top=options.top)
+    found = suggested(table, text, top=options.top)
     return {
         "source": options.source,
         "topic": topic,
@@ -75,7 +71,7 @@ def suggest_masks(settings: Settings, options: SuggestOptions) -> dict[str, obje
         "table": "mask" if settings.topic_table(topic).mask is None else "topic.mask",
         "templates": found.before,
         "templates_after": found.after,
-        "suggestions": [_suggestion(one) for one in found.found],
+        "suggestions": suggestions_json(found),
     }
 
 
@@ -117,23 +113,3 @@ def _concat_bounded(columns: Iterator[Column]) -> tuple[Column, bool]:
         if size_bytes > _MOST_BYTES:
             return concat(read), False
     return concat(read), True
-
-
-def _masker_with(table: MaskTable, added: Sequence[Mask]) -> Masker:
-    """Return the user's masks and these. Raises BadMask."""
-    more = tuple(AddedMask(name=mask.name, pattern=mask.pattern, replacement=mask.replacement) for mask in added)
-    return new_masker(table.model_copy(update={"add": (*table.add, *more)}))
-
-
-def _suggestion(one: Suggestion) -> dict[str, object]:
-    return {
-        "name": one.mask.name,
-        "pattern": one.mask.pattern,
-        "replacement": one.mask.replacement,
-        "templates": one.merged,
-        "templates_after": one.left,
-        "lines": one.lines,
-        "words": one.words,
-        "examples": list(one.examples),
-        "template": one.template,
-    }

@@ -3,10 +3,10 @@
 `vectail config show` prints it. A setting that is not set, which TOML cannot express, becomes a comment.
 """
 
-import json
 import re
 from collections.abc import Mapping
 
+from worker.runtime.toml_strings import basic_string
 from worker.settings.secrets import redacted
 from worker.settings.settings import Settings
 
@@ -55,12 +55,6 @@ def _value(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(_value(element) for element in value)}]"
     return basic_string(str(value))
-
-
-def basic_string(text: str) -> str:
-    """Return a TOML basic string: a JSON string, in which everything unprintable is escaped as TOML has it."""
-    written = json.dumps(text, ensure_ascii=False)
-    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in written)
 
 
 def shown_settings(settings: Settings) -> dict[str, object]:

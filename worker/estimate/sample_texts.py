@@ -17,7 +17,7 @@ from sinks.line import PIECE_BYTES
 from worker.indexing.entry_rules import NO_RULE, EntryRules
 from worker.indexing.pieces import new_decoder
 from worker.settings.settings import Settings
-from worker.settings.tables import MaskTable, new_redactor
+from worker.settings.tables import new_redactor
 
 
 class SampleTexts:
@@ -51,12 +51,6 @@ class SampleTexts:
         self.entries += len(text)
         self.left_out += found.size - len(text)
         return self._redactor.redact_column(text) if self._redactor.has_rules else text
-
-
-def mask_table(settings: Settings, topic: str) -> MaskTable:
-    """Return the masks that hold for a topic."""
-    own = settings.topic_table(topic).mask
-    return settings.mask if own is None else own
 
 
 def _mask_input(entries: Entries) -> Column:

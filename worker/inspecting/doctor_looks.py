@@ -10,9 +10,9 @@ from consumers.source import KafkaRefused
 from sinks.milvus.lite import names_server
 from sinks.milvus.milvus_settings import VectorSpace
 from sinks.sink import Sink, SinkMismatch
-from worker.asking.requests import QueryRequest
+from worker.asking.lane_question import TakeRequest
 from worker.connections import index_space, open_registry
-from worker.inspecting.doctor import DoctorLook, Group, Verdict, judge_all, ok, problem
+from worker.inspecting.doctor import DoctorLook, Group, Verdict, ok, problem
 from worker.inspecting.doctor_broker import Broker
 from worker.inspecting.doctor_kafka import KAFKA_CHECKS, existing_of, look_at_kafka
 from worker.inspecting.doctor_lite import FOLDER_CHECKS, look_at_folder, look_at_open_sink
@@ -20,7 +20,7 @@ from worker.inspecting.doctor_machine import MACHINE_CHECKS, look_at_machine
 from worker.inspecting.doctor_milvus import SERVER_CHECKS, NewSpace, away, look_at_server
 from worker.inspecting.doctor_model import MODEL_CHECKS, EngineNow, Load, look_at_engine, look_at_model
 from worker.inspecting.doctor_redis import REDIS_CHECKS, look_at_redis
-from worker.inspecting.doctor_settings import SETTINGS_CHECKS
+from worker.inspecting.doctor_settings import SETTINGS_CHECKS, SUGGESTION_CHECKS, Offered, look_at_settings
 from worker.inspecting.doctor_versions import VERSION_CHECKS, look_at_versions
 from worker.inspecting.doctor_worker import ask_worker
 from worker.runtime.kafka_admin import BrokerAway
@@ -33,6 +33,8 @@ _LOAD_S: Final = 120.0
 """For loading a model: vLLM takes 20 s and more, preparing a new model a minute."""
 _HERE_S: Final = 10.0
 _STATUS_S: Final = 2.0
+_OFFER_S: Final = 9.0
+"""For masks that a worker suggests: what it has found before is answered at once."""
 
 NAMES: Final[Mapping[Group, Sequence[str]]] = {
     "kafka": [check.name for check in KAFKA_CHECKS],
@@ -42,7 +44,7 @@ NAMES: Final[Mapping[Group, Sequence[str]]] = {
     "model": MODEL_CHECKS,
     "versions": [check.name for check in VERSION_CHECKS],
     "machine": [check.name for check in MACHINE_CHECKS],
-    "settings": [check.name for check in SETTINGS_CHECKS],
+    "settings": [*(check.name for check in SETTINGS_CHECKS), *(check.name for check in SUGGESTION_CHECKS)],
 }
 """Every check, by group, in the order in which they are shown. docs/doctor.md has a line about each."""
 
@@ -50,7 +52,7 @@ NAMES: Final[Mapping[Group, Sequence[str]]] = {
 def looks_of_tool(settings: Settings) -> list[DoctorLook]:
     """Return the looks of `vectail doctor`: each connects and loads by itself."""
     return [
-        *_looks_at_services(settings),
+        *_looks_at_services(settings, partial(ask_worker, settings.http, "/api/suggestions", timeout_s=_OFFER_S)),
         _look("milvus", partial(_look_at_milvus, settings, lambda: index_space(settings)), _LOAD_S),
         _look("model", partial(look_at_model, settings, partial(load_of, settings)), _LOAD_S),
         _look("machine", partial(look_at_machine, settings), _HERE_S),
@@ -62,12 +64,13 @@ def looks_of_worker(
     *,
     sink: Sink,
     space: VectorSpace,
-    take_request: Callable[[QueryRequest], bool],
+    take_request: TakeRequest,
     engine_now: Callable[[], EngineNow],
+    offer: Callable[[], Offered],
 ) -> list[DoctorLook]:
     """Return the looks of `GET /api/doctor`: nothing that the worker has is opened or loaded a second time."""
     return [
-        *_looks_at_services(settings),
+        *_looks_at_services(settings, offer),
         _look("milvus", partial(_look_at_milvus, settings, lambda: space, sink)),
         _look("model", partial(look_at_engine, settings, take_request, engine_now)),
         _look("machine", partial(look_at_machine, settings, is_worker=True), _HERE_S),
@@ -97,14 +100,14 @@ def records_per_s(settings: Settings) -> float | None:
         return None
 
 
-def _looks_at_services(settings: Settings) -> Sequence[DoctorLook]:
+def _looks_at_services(settings: Settings, offer: Callable[[], Offered]) -> Sequence[DoctorLook]:
     registry = [_look("registry", partial(_look_at_registry, settings))] if settings.registry.url else []
     return [
         _look("kafka", partial(look_at_kafka, settings)),
         *registry,
         _look("redis", partial(look_at_redis, settings.redis)),
         _look("versions", look_at_versions, _HERE_S),
-        _look("settings", partial(judge_all, SETTINGS_CHECKS, settings), _HERE_S),
+        _look("settings", partial(look_at_settings, settings, offer), _HERE_S),
     ]
 
 

@@ -4,16 +4,14 @@ A tool loads the model (`look_at_model`); where vLLM has the GPU's memory alread
 own engine through the query lane (`look_at_engine`) and loads nothing.
 """
 
-import json
 import secrets
 import string
-import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from worker.asking.refusals import QueryReply
-from worker.asking.requests import QueryRequest, Requester
+from worker.asking.lane_question import STARTS_OR_STOPS, TakeRequest, ask_lane
+from worker.asking.refusals import Refused
 from worker.embedding.engine.engine import Engine
 from worker.embedding.engine.matryoshka import truncated
 from worker.embedding.guarded_engine import WORST_ALLOWED_COSINE, worst_cosine
@@ -42,7 +40,6 @@ _ROOM: Final = 1.5
 _ENOUGH_TOKENS: Final = 2_000
 """Tokens that a worker's engine must have computed before its speed means anything."""
 
-_CLOSED: Final = "the worker is starting or stopping"
 _FASTER: Final = "look at `vectail templates --suggest` for masks that leave fewer templates; use a GPU, or more workers"
 _LOG: Final = "look at the worker's log"
 
@@ -97,9 +94,7 @@ def look_at_model(settings: Settings, load: Callable[[], Load]) -> dict[str, Ver
     }
 
 
-def look_at_engine(
-    settings: Settings, take_request: Callable[[QueryRequest], bool], engine_now: Callable[[], EngineNow]
-) -> dict[str, Verdict]:
+def look_at_engine(settings: Settings, take_request: TakeRequest, engine_now: Callable[[], EngineNow]) -> dict[str, Verdict]:
     """Ask the engine of this worker through its query lane; files and tokenizer were checked when it started."""
     before = engine_now()
     answer = ask_a_question(take_request)
@@ -169,31 +164,22 @@ def judge_answer(now: EngineNow, answer: tuple[float, str], *, has_computed: boo
     found = f"{now.name} computes, but a question got no answer: {error}" if error else f"{now.name} answers in {seconds_of(seconds)}"
     return first_of(
         (not now.is_up, problem(f"{now.name} is being replaced after a failure{restarts}", _LOG)),
-        (error == _CLOSED, warning(f"{now.name} was not asked: {error}", "look again when the worker is ready")),
+        (error == STARTS_OR_STOPS, warning(f"{now.name} was not asked: {error}", "look again when the worker is ready")),
         (error and not has_computed, problem(f"{now.name} does not compute: {error}{restarts}", _LOG)),
         (now.restarts, warning(f"{found}{restarts}", _LOG)),
         otherwise=found,
     )
 
 
-def ask_a_question(take_request: Callable[[QueryRequest], bool], *, limit_s: float = 3.0) -> tuple[float, str]:
+def ask_a_question(take_request: TakeRequest, *, limit_s: float = 3.0) -> tuple[float, str]:
     """Send a question that no cache knows through the query lane; return the seconds, and what went wrong, empty if nothing did."""
     text = "vectail doctor " + "".join(secrets.choice(string.ascii_lowercase) for _ in range(8))
-    query = {"text": text, "mode": "dense", "k": 1, "deadline_ms": int(limit_s * 1000)}
-    replies: list[QueryReply] = []
-    has_come = threading.Event()
-
-    def take_reply(reply: QueryReply, *, deadline_s: float | None) -> None:  # noqa: ARG001 - we have a limit of our own
-        replies.append(reply)
-        has_come.set()
-
     started_s = time.monotonic()
-    if not take_request(QueryRequest(json.dumps(query).encode(), Requester(take_reply, started_s))):
-        return 0.0, _CLOSED
-    if not has_come.wait(limit_s + 1.0):
-        return limit_s, f"no answer within {limit_s + 1.0:g} s"
-    document = json.loads(replies[0].value)
-    return time.monotonic() - started_s, str(document["error"]["reason"]) if "error" in document else ""
+    try:
+        ask_lane(take_request, {"text": text, "mode": "dense", "k": 1}, limit_s=limit_s)
+    except Refused as refused:
+        return time.monotonic() - started_s, refused.reason
+    return time.monotonic() - started_s, ""
 
 
 def measure(engine: Engine, texts: Sequence[TokenIds], *, clock: Callable[[], float] = time.perf_counter) -> float:

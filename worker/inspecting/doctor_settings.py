@@ -1,25 +1,55 @@
-"""The doctor's checks of the settings: valid ones that contradict each other, or that are a risk."""
+"""The doctor's checks of the settings: valid ones that contradict each other, or that are a risk, and masks that could be added."""
 
 import ipaddress
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
 from sinks.milvus.lite import names_server
-from worker.inspecting.doctor import Check, Verdict, first_of, ok, problem, warning
+from worker.asking.refusals import Refused
+from worker.inspecting.doctor import Check, Verdict, first_of, judge_all, ok, problem, warning
 from worker.runtime.wording import bytes_of, listed
 from worker.settings.settings import Settings
 
 _SHORT_TOKEN: Final = 16
 _MOST_DISABLED: Final = 3
 """Masks that may be off because a kind of line needs it."""
+_FEW_FAMILIES: Final = 10
+_MANY_SHARE: Final = 0.1
+"""From this share of families on, those that differ in one word cost more than they tell."""
+Offered = Mapping[str, Any]
+"""What `/api/suggestions` answers; empty without an answer."""
 _RISKY: Final = {
     "enable.ssl.certificate.verification": ("false", "anyone in between can pose as the broker"),
     "ssl.endpoint.identification.algorithm": ("none", "any certificate of the same authority passes as the broker's"),
     "isolation.level": ("read_uncommitted", "records of aborted transactions are indexed too"),
 }
 """Client properties, each with the value that is a risk, and why."""
+
+
+def look_at_settings(settings: Settings, offer: Callable[[], Offered]) -> dict[str, Verdict]:
+    """Judge the settings, and what a worker would add to them: `offer` asks it for suggested masks and says nothing without a worker."""
+    try:
+        offered = offer()
+    except Refused:
+        offered = {}
+    return judge_all(SETTINGS_CHECKS, settings) | judge_all(SUGGESTION_CHECKS, offered)
+
+
+def _suggestions(offered: Offered) -> Verdict | None:
+    """Judge what `/api/suggestions` answers; None: nobody has answered."""
+    if "families" not in offered:
+        return None
+    families, lines = offered["families"], offered["lines"]
+    found = f"{families:,} of {lines:,} families that were looked at differ in one word"
+    change = f"`vectail templates --suggest {offered['topic'] or 'TOPIC'}`, or the Templates tab, prints masks that merge them"
+    return first_of(
+        (not families, ok(f"no two of {lines:,} families that were looked at differ in one word that a mask could take out")),
+        (families >= max(_FEW_FAMILIES, _MANY_SHARE * lines), warning(found, change)),
+        otherwise=f"{found}: {change}",
+    )
 
 
 def _http(settings: Settings) -> Verdict:
@@ -121,3 +151,5 @@ SETTINGS_CHECKS: Final = (
     Check("limits", _limits),
 )
 """Their facts are the settings themselves."""
+SUGGESTION_CHECKS: Final = (Check("suggestions", _suggestions),)
+"""Their facts are what a worker suggests."""

@@ -30,6 +30,11 @@ class Anchor(NamedTuple):
     """What it ends with: `:`, `)`."""
     after: Words
 
+    @property
+    def is_one_word(self) -> bool:
+        """Whether one word alone (`for`, `of`) is all that it has: of all words behind that, none may be one that tells."""
+        return len(self.before) + len(self.after) == 1 and not self.prefix
+
     def value_of(self, words: Words, place: int) -> str | None:
         """Return the value in the word at a place; None if it is not there, or masked already."""
         word = words[place]

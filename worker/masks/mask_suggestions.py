@@ -22,7 +22,7 @@ from consumers.columns import Coded, Column, as_texts, take
 from consumers.text.mask import BadMask, Mask, Masker
 from worker.masks.anchors import Anchor, anchors_of, find_anchors, generalise
 from worker.masks.suggested_pattern import pattern_of
-from worker.masks.telling_words import varies
+from worker.masks.telling_words import MOST_FIXED_SHARE, varies
 from worker.masks.word_places import Place, Words, find_varying_places, split_words, without
 
 MOST_TEMPLATES = 20_000
@@ -140,7 +140,8 @@ def _candidates(now: _Templates) -> Iterator[_Candidate]:
         for anchor in anchors:
             if anchor not in is_good:
                 values = {value for one in places[anchor] if (value := anchor.value_of(words[one.template], one.word)) is not None}
-                is_good[anchor] = varies(values, fixed, before=" ".join((*anchor.before, anchor.prefix)))
+                most_fixed = 0.0 if anchor.is_one_word else MOST_FIXED_SHARE
+                is_good[anchor] = varies(values, fixed, before=" ".join((*anchor.before, anchor.prefix)), most_fixed=most_fixed)
             if is_good[anchor]:
                 chosen.setdefault(anchor)
                 break

@@ -10,7 +10,7 @@ from consumers.text import key_classes
 
 _MOST_TELLING_SHARE = 0.1
 """Of the words; among many user names one may be called `info`."""
-_MOST_FIXED_SHARE = 0.34
+MOST_FIXED_SHARE = 0.34
 _LEAST_NAMES = 3
 _LEAST_WORDS = 5
 """Words without any sign of a name (a digit, a dot, a capital within) may be ordinary ones; more of them are needed."""
@@ -36,10 +36,11 @@ _KEY = re.compile(r"([\w.-]+)\s*[=:]\W*$")
 _EDGES = " \t\"'`()[]{}<>,;:.!?"
 
 
-def varies(words: Collection[str], fixed: Collection[str], *, before: str = "") -> bool:
+def varies(words: Collection[str], fixed: Collection[str], *, before: str = "", most_fixed: float = MOST_FIXED_SHARE) -> bool:
     """Return whether these distinct words are values: enough of them, names rather than codes, states or other telling words.
 
-    `fixed` are words that stand where nothing varies, `before` is what precedes all of them: `user=`, `reason =`.
+    `fixed` are words that stand where nothing varies, `before` is what precedes all of them: `user=`, `reason =`;
+    `most_fixed` is the share of the words that may be among `fixed`.
     """
     bare = {word.strip(_EDGES) for word in words} - {""}
     key = _KEY.search(before)
@@ -50,7 +51,7 @@ def varies(words: Collection[str], fixed: Collection[str], *, before: str = "") 
     if len(bare) < (_LEAST_NAMES if names >= _LEAST_NAME_SHARE * len(bare) or key_varies else _LEAST_WORDS):
         return False
     telling = sum(map(is_telling, bare))
-    return telling <= _MOST_TELLING_SHARE * len(bare) and len(bare.intersection(fixed)) <= _MOST_FIXED_SHARE * len(bare)
+    return telling <= _MOST_TELLING_SHARE * len(bare) and len(bare.intersection(fixed)) <= most_fixed * len(bare)
 
 
 def is_telling(word: str) -> bool:

@@ -7,7 +7,8 @@ opened a second time.
 from collections.abc import Callable
 
 from worker.asking.documents import Document
-from worker.asking.requests import QueryRequest
+from worker.asking.lane_question import TakeRequest
+from worker.asking.worker_answers import SuggestionsJson
 from worker.connections import vector_space
 from worker.indexing.savings import merge_savings
 from worker.inspecting.doctor import Examiner
@@ -16,8 +17,8 @@ from worker.inspecting.doctor_model import EngineNow, Load
 from worker.service.samples import RunningService
 
 
-def doctor_document(service: RunningService, take_request: Callable[[QueryRequest], bool]) -> Document:
-    """Return the document; `take_request` puts a query into the query lane, False if it cannot now."""
+def doctor_document(service: RunningService, take_request: TakeRequest, offer: Callable[[], SuggestionsJson]) -> Document:
+    """Return the document; `offer` is that of suggested masks, without parameters."""
     connections = service.connections
     looks = looks_of_worker(
         service.settings,
@@ -25,6 +26,7 @@ def doctor_document(service: RunningService, take_request: Callable[[QueryReques
         space=vector_space(connections.model.space),
         take_request=take_request,
         engine_now=lambda: engine_now(service),
+        offer=offer,
     )
     return Examiner(looks).document
 

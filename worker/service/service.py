@@ -43,6 +43,7 @@ from worker.service.savings_report import SavingsReport
 from worker.service.shutdown import Ending, close, drain
 from worker.service.status import Status
 from worker.service.status_document import status_document, worker_name
+from worker.service.suggestions_document import OfferedMasks
 from worker.serving.worker_view import WorkerView
 from worker.settings.settings import Settings, fail_point_of_tests
 from worker.watching.exposition import Exposition
@@ -169,6 +170,7 @@ class Service:
         replay = DeadLetterReplay(
             settings, self.connections.sink, is_running=lambda: status.health.phase() == "running", pause=self.abandon.wait
         )
+        offered = OfferedMasks(settings, self._take_request)
         return WorkerView(
             take_request=self._take_request,
             name=worker_name(),
@@ -177,7 +179,8 @@ class Service:
                 "/api/status": status_document(self),
                 "/api/lag": lambda _parameters: status.group_lag.document(),
                 "/api/dead-letters": DeadLetterDocument(settings).document,
-                "/api/doctor": doctor_document(self, self._take_request),
+                "/api/doctor": doctor_document(self, self._take_request, partial(offered.document, {})),
+                "/api/suggestions": offered.document,
             },
             actions={"/api/dead-letters/replay": replay.replay},
             settings=settings,

@@ -15,7 +15,7 @@ from typing import Final
 from consumers.ledger import Ledger
 from consumers.registry import RegistryAway
 from sinks.sink import Sink, SinkBroken, SinkBusy
-from worker.asking.requests import QueryRequest
+from worker.asking.lane_question import TakeRequest
 from worker.connections import Connections
 from worker.embedding.cache.redis_address import RedisFailed
 from worker.embedding.cache.redis_cache import RedisCache
@@ -56,7 +56,7 @@ class Status:
         ledgers: Sequence[Ledger],
         *,
         health: Callable[[Sequence[Probe]], Health],
-        take_request: Callable[[QueryRequest], bool],
+        take_request: TakeRequest,
     ) -> None:
         """`health` is built from the probes; `take_request` puts a canary's query into the query lane."""
         table, sink, registry = settings.status, connections.sink, connections.registry

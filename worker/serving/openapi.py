@@ -33,6 +33,7 @@ _IN_URL: Schema = {
 }
 _FORMAT: Schema = {"name": "format", "in": "query", "schema": {"type": "string", "enum": ["ndjson", "csv"], "default": "ndjson"}}
 _GROUP: Schema = {"name": "group", "in": "query", "description": "only this group of checks", "schema": {"type": "string"}}
+_TOPIC: Schema = {"name": "topic", "in": "query", "description": "only for this topic", "schema": {"type": "string"}}
 _CSRF: Schema = {
     "name": "X-Vectail-CSRF",
     "in": "header",
@@ -115,6 +116,15 @@ def _documents() -> dict[str, object]:
         "/api/doctor": {
             "get": _operation(
                 "doctor", "What is wrong with the set-up; takes seconds", {"parameters": [_GROUP]}, (400, *_OF_LANE), _json("Doctor")
+            )
+        },
+        "/api/suggestions": {
+            "get": _operation(
+                "suggestions",
+                "Masks that would merge families that differ in one word",
+                {"parameters": [_TOPIC]},
+                _OF_LANE,
+                _json("Suggestions"),
             )
         },
         "/mcp": {

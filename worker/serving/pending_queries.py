@@ -11,11 +11,11 @@ import time
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from worker.asking.lane_question import TakeRequest
 from worker.asking.refusals import QueryReply, error_reply
 from worker.asking.requests import QueryRequest, Requester, patience_s
 from worker.serving.guards import Receive
 from worker.serving.responses import BUSY_RETRY_S, OUTAGE_RETRY_S, HttpError, retry_after
-from worker.serving.worker_view import TakeRequest
 
 _Answer = TypeVar("_Answer")
 _LATE_S = 0.5

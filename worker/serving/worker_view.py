@@ -1,14 +1,11 @@
 """What the HTTP server needs of a worker, and nothing else of it: `worker.service.service` makes it, tests make their own."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from worker.asking.documents import Action, Document, Page
-from worker.asking.requests import QueryRequest
+from worker.asking.lane_question import TakeRequest
 from worker.settings.settings import Settings
-
-TakeRequest = Callable[[QueryRequest], bool]
-"""Puts a query into the query lane, on the server's thread; returns False if the worker starts or stops."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +13,7 @@ class WorkerView:
     """Values, and callables that any thread may call; pages, documents and actions are by path."""
 
     take_request: TakeRequest
+    """Called on the server's thread."""
     name: str = ""
     """Of this process, as the page shows it."""
     pages: Mapping[str, Page] = field(default_factory=dict)

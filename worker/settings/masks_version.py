@@ -18,5 +18,4 @@ def masks_version(table: MaskTable | None = None) -> str:
 
 def topic_masks_version(settings: "Settings", topic: str) -> str:
     """Return the version of the masks that hold for a topic."""
-    own = settings.topic_table(topic).mask
-    return masks_version(settings.mask if own is None else own)
+    return masks_version(settings.masks_of(topic))

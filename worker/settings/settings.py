@@ -87,6 +87,11 @@ class Settings(Table):
         """Return the first table about this topic; for a topic that the settings do not read, one with the defaults."""
         return next((table for table in self.topic if table.fits(topic)), TopicTable(name=topic))
 
+    def masks_of(self, topic: str) -> MaskTable:
+        """Return the masks that hold for a topic: its own, or those of all."""
+        own = self.topic_table(topic).mask
+        return self.mask if own is None else own
+
     def weight_of(self, topic: str) -> float:
         """Return the topic's share of the work, in proportion to the others'."""
         return self.topic_table(topic).weight

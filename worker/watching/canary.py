@@ -4,17 +4,15 @@ It goes through the log topic like any line, and its query goes through the quer
 their lines stay in the index until retention removes them.
 """
 
-import json
 import random
 import threading
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
 from producers.kafka import KafkaProducer, OutgoingRecord, ProducerBroken, QueueFull
-from worker.asking.refusals import QueryReply
-from worker.asking.requests import QueryRequest, Requester
+from worker.asking.lane_question import TakeRequest, ask_lane
+from worker.asking.refusals import Refused
 from worker.runtime.histogram import LONG_SECONDS, Histogram
 from worker.runtime.surroundings import Surroundings
 
@@ -48,7 +46,7 @@ class Canary:
         self,
         producer: KafkaProducer | None,
         topic: str,
-        take_request: Callable[[QueryRequest], bool],
+        take_request: TakeRequest,
         surroundings: Surroundings,
         *,
         every_s: float | None,
@@ -107,16 +105,9 @@ class Canary:
             "k": _MOST_AT_ONCE,
             "per_template": _MOST_AT_ONCE,
             "filters": {"since_ms": since_ms - 60_000, "topic": [self._topic]},
-            "deadline_ms": int(_ANSWER_S * 1000),
         }
-        replies: list[QueryReply] = []
-        has_come = threading.Event()
-
-        def take_reply(reply: QueryReply, *, deadline_s: float | None) -> None:  # noqa: ARG001 - we wait for as long as we like
-            replies.append(reply)
-            has_come.set()
-
-        request = QueryRequest(json.dumps(query).encode(), Requester(take_reply, self._clock()))
-        if not self._take_request(request) or not has_come.wait(2 * _ANSWER_S):
+        try:
+            answer = ask_lane(self._take_request, query, limit_s=_ANSWER_S)
+        except Refused:
             return False
-        return any(number in hit["text"] for hit in json.loads(replies[0].value).get("hits", ()))
+        return any(number in hit["text"] for hit in answer.get("hits", ()))

@@ -40,7 +40,7 @@ SENT = [*PLAIN, *DIFFICULT, *EMPTY, *JSON]
 QUERIES = ("payment was refused", "snow")
 FIELDS = [
     "records", "lines", "blocks", "templates", "dead_letters", "dropped", "chunks", "tokens_embedded", "tokens_saved", "cache_hits",
-    "topics", "engine", "space", "committed", "seconds", "queries",
+    "topics", "engine", "space", "committed", "seconds", "suggestions", "queries",
 ]  # fmt: skip
 HIT_FIELDS = [
     "score", "text", "template", "template_text", "id", "topic", "partition", "offset", "sub", "chunk", "chunks", "time", "kafka_time",

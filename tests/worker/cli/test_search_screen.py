@@ -108,12 +108,19 @@ def test_a_forged_reply_cannot_control_the_terminal(width: int, subtests: pytest
 
 def test_the_figures_of_a_demo_are_sentences() -> None:
     figures = {"records": 2000, "lines": 1, "templates": 185, "dead_letters": 1, "dropped": 2, "seconds": 0.0, "engine": "llama.cpp"}
-    assert told(80, show_demo, {**figures, "tokens_embedded": 25, "tokens_saved": 75, "queries": []}) == [
+    figures |= {"tokens_embedded": 25, "tokens_saved": 75, "queries": []}
+    shown = [
         "",
         "2,000 lines in 0.0 s (0 a second) on llama.cpp.",
         "In the index: 1 line of 185 templates; dead letters: 1; dropped: 2.",
         "75.0 % of the tokens did not have to be embedded.",
     ]
+    assert told(80, show_demo, {**figures, "suggestions": {"families": 0, "suggestions": []}}) == shown
+    *before, blank, offered = told(
+        200, show_demo, {**figures, "suggestions": {"families": 12, "suggestions": [{"template": "for \x1b *"}]}}
+    )
+    assert (before, blank) == (shown, "")
+    assert offered.startswith('12 families differ in one word, as in "for \\x1b *": ')
 
 
 @pytest.mark.parametrize(

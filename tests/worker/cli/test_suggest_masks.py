@@ -14,8 +14,8 @@ from tests.worker.cli.conftest import RunHere
 from worker.cli.exits import CommandFailed
 from worker.cli.masks_diff import diff_masks
 from worker.cli.suggest_masks import SuggestOptions, suggest_masks
-from worker.cli.suggest_screen import shown_suggestions, toml_string
 from worker.cli.verb_options import DiffOptions
+from worker.masks.suggested_toml import shown_suggestions
 from worker.settings.settings import load_settings
 
 NAMES = ("ada", "bob", "carol", "dave", "erin", "frank")
@@ -97,11 +97,6 @@ def test_secrets_are_not_shown(tmp_path: Path) -> None:
     facts = suggest(path, tables={"redact": {"rules": ["email"]}, "mask": {"disabled": ["email"]}})
     assert facts["suggestions"]
     assert "@example" not in str(facts)
-
-
-@pytest.mark.parametrize("text", [r"(\bto )\S+", "it's", "a\tb", 'say "x"', "é", "\x7f", "''' \\", "it's 😀", ""])
-def test_a_string_reads_back_as_it_was(text: str) -> None:
-    assert tomllib.loads(f"x = {toml_string(text)}") == {"x": text}
 
 
 def test_templates_suggest_prints_them_and_reads_no_index(run_here: RunHere, file: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from consumers.columns import as_texts
 from sinks.line import PIECE_BYTES
-from worker.estimate.sample_texts import SampleTexts, mask_table
+from worker.estimate.sample_texts import SampleTexts
 from worker.settings.settings import load_settings
 
 
@@ -47,5 +47,5 @@ def test_the_source_template_of_an_entry_takes_the_place_of_its_text() -> None:
 
 def test_a_topic_with_masks_of_its_own_has_those() -> None:
     settings = load_settings(None, {"topic": [{"name": "web", "mask": {"disabled": ["email"]}}, {"name": "logs"}]})
-    assert mask_table(settings, "web").disabled == ("email",)
-    assert mask_table(settings, "logs") == mask_table(settings, "unheard-of") == settings.mask
+    assert settings.masks_of("web").disabled == ("email",)
+    assert settings.masks_of("logs") == settings.masks_of("unheard-of") == settings.mask

@@ -2,6 +2,7 @@
 
 import resource
 import socket
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ from consumers.native import library_fault
 from tests.log_topics import log_topics
 from tests.services.ports import free_port
 from tests.worker.inspecting.judged import judge, says
+from worker.asking.refusals import Refused
 from worker.inspecting.doctor import State, judge_all, ok
 from worker.inspecting.doctor_machine import MACHINE_CHECKS, MachineFacts, caps_of, look_at_machine, memory_limit
-from worker.inspecting.doctor_settings import SETTINGS_CHECKS
+from worker.inspecting.doctor_settings import SETTINGS_CHECKS, SUGGESTION_CHECKS, look_at_settings
 from worker.inspecting.doctor_versions import VERSION_CHECKS, InstalledFacts, look_at_versions, requirements_of
 from worker.settings.settings import Settings
 
@@ -194,3 +196,24 @@ def test_the_default_settings_are_well() -> None:
 )  # fmt: skip
 def test_settings_that_are_a_risk_are_named(name: str, state: State, word: str, tables: dict[str, dict[str, Any]]) -> None:
     says(judge(SETTINGS_CHECKS, name, settings_of(**tables)), state, word)
+
+
+@pytest.mark.parametrize(
+    ("state", "words", "offered"),
+    [
+        ("ok", "3 of 400 families|--suggest TOPIC", {"families": 3, "lines": 400, "topic": ""}),
+        ("ok", "no two of 400", {"families": 0, "lines": 400, "topic": ""}),
+        ("ok", "9 of 20", {"families": 9, "lines": 20, "topic": ""}),
+        ("warning", "40 of 400|--suggest web", {"families": 40, "lines": 400, "topic": "web"}),
+    ],
+)
+def test_suggested_masks_are_offered_and_are_a_warning_where_they_merge_much(state: State, words: str, offered: Mapping[str, Any]) -> None:
+    says(judge(SUGGESTION_CHECKS, "suggestions", offered), state, words)
+
+
+def test_without_an_answer_about_suggestions_the_settings_are_judged_all_the_same() -> None:
+    def refuse() -> dict[str, object]:
+        raise Refused("unavailable", "the worker is starting or stopping")
+
+    for offer in (refuse, dict):
+        assert set(look_at_settings(settings_of(), offer)) == {check.name for check in SETTINGS_CHECKS}

@@ -57,6 +57,14 @@ def test_where_the_word_before_tells_the_word_after_is_part_of_the_anchor() -> N
     assert one.mask.pattern == r"(\bover to )\S+( today\b)"
 
 
+def test_one_word_before_is_no_anchor_where_words_that_do_not_vary_stand_behind_it() -> None:
+    lines = [f"{what} for {name} now" for name in NAMES for what in ("password asked", "token sent", "session kept", "key made")]
+    lines += ["waits for memory again", "out of memory"]
+    found = suggest(lines)
+    assert found.after == 6
+    assert masked(["waits for memory again"], found) == ["waits for memory again"]
+
+
 def test_words_that_tell_what_happened_are_left_alone() -> None:
     lines = [f"connection {what} by peer" for what in ("opened", "closed", "refused", "aborted", "dropped", "accepted")]
     lines += [f"thread main died of {what}Exception at once" for what in ("Socket", "Timeout", "State", "Access")]

@@ -1,6 +1,7 @@
 """`/api/doctor` of a running service: it looks from inside, and an index that is away is not the engine's fault."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,14 @@ from tests.services.ports import free_port
 from tests.worker.running import World, lines_of, wait_until
 from worker.service.doctor_document import doctor_document
 from worker.service.service import Service
+from worker.service.suggestions_document import OfferedMasks
 from worker.settings.service_tables import HttpTable
 
 
 def checks_of(service: Service, **parameters: str) -> dict[tuple[str, str], Mapping[str, Any]]:
-    document: Any = doctor_document(service, take_request_of(service))(parameters)
+    take_request = take_request_of(service)
+    offered = OfferedMasks(service.settings, take_request)
+    document: Any = doctor_document(service, take_request, partial(offered.document, {}))(parameters)
     return {(one["group"], one["name"]): one for one in document["checks"]}
 
 
@@ -29,12 +33,13 @@ def test_a_worker_asks_the_engine_and_the_folder_that_it_has(world: World, tmp_p
     index = tmp_path / "index"
     index.mkdir(mode=0o700)
     running = world.start(world.settings(milvus=MilvusSettings(uri=str(index)), http=HttpTable(port=free_port()))).opened()
-    world.send(lines_of(20))
-    wait_until(lambda: running.service.pipeline.indexing.store.tally.lines == 20, "the lines")
+    world.send([*lines_of(20), *(f"parcel handed over to {name}".encode() for name in ("ada", "bob", "carol", "dave", "erin"))])
+    wait_until(lambda: running.service.pipeline.indexing.store.tally.lines == 25, "the lines")
     found = checks_of(running.service)
     assert found["milvus", "index"]["state"] == "ok"
-    assert "20 lines in" in found["milvus", "size"]["found"]
+    assert "25 lines in" in found["milvus", "size"]["found"]
     assert found["model", "engine"]["state"] == "ok"
+    assert found["settings", "suggestions"]["found"].startswith("12 of 12 families")
     assert found["machine", "port"]["found"].startswith("this worker listens on")
 
 

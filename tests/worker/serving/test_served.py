@@ -86,7 +86,8 @@ def test_what_a_worker_answers_is_what_its_openapi_document_says(world: World, l
     _, found = ask(listening, {"text": "printer failed", "k": 1})
     place = {name: found["hits"][0][name] for name in ("topic", "partition", "offset")}
     check("Hits", ask(listening, {"around": place}, path="/api/around")[1])
-    for path, schema in (("status", "Status"), ("lag", "Lag"), ("dead-letters", "DeadLetters"), ("doctor?group=settings", "Doctor")):
+    documents = {"status": "Status", "lag": "Lag", "dead-letters": "DeadLetters", "doctor?group=settings": "Doctor"}
+    for path, schema in (documents | {"suggestions": "Suggestions"}).items():
         answer = json.loads(get(listening, f"/api/{path}"))
         check(schema, answer)
     for page in ("/healthz", "/readyz"):

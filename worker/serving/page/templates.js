@@ -12,6 +12,7 @@ import { moveOver } from "./rove.js";
 import { filtersOf } from "./search_request.js";
 import { go, NO_FILTERS } from "./state.js";
 import { statusLine } from "./status.js";
+import { showSuggestions } from "./suggestions.js";
 import { templateControls } from "./template_controls.js";
 import { showCharts, showFirstSeen, showShares } from "./template_extras.js";
 import { templateRow } from "./template_rows.js";
@@ -40,12 +41,13 @@ export function open(view, state) {
   const list = el("ol", { class: "template-list", "aria-label": "Templates" });
   const more = el("button", { type: "button", hidden: true, onclick: () => go({ k: Math.min(wanted(state) * 2, MOST) }, { replace: true }) }, "Show more");
   const help = el("div", { class: "row offers" });
+  const masks = el("div", { class: "suggestions" });
   let asking = new AbortController();
   let asked = "";
   clear(
     view,
     el("h1", { class: "visually-hidden" }, "Templates"),
-    el("div", { class: "templates-tab" }, controls.node, status.node, help, list, el("div", { class: "row more-row" }, more)),
+    el("div", { class: "templates-tab" }, controls.node, status.node, help, masks, list, el("div", { class: "row more-row" }, more)),
   );
 
   /** @param {State} changed @param {boolean} [again] */
@@ -60,6 +62,7 @@ export function open(view, state) {
     const { signal } = asking;
     list.classList.add("old");
     clear(help);
+    clear(masks);
     try {
       await (isComparing(state) ? compare(signal) : frequent(signal));
     } catch (error) {
@@ -88,6 +91,7 @@ export function open(view, state) {
     status.say(...foundSentence(found, range, answer.complete, state));
     if (found.length < FEW && range.since_ms !== null) clear(help, offer("Look in all time", { since: "all", until: "" }));
     if (found.length === 0) return;
+    void showSuggestions(masks, filters.topic ?? [], signal);
     await showCharts(rows, { filters, now, signal });
     await showShares(rows, { filters, now, signal });
     await showFirstSeen(rows, found, { filters, now, signal });

@@ -1,14 +1,14 @@
-"""What a person sees of `vectail templates --suggest`: tables for the settings file, each below what it does; all the rest are comments.
+"""Suggested masks as a person reads them: tables for the settings file, each below what it does; all the rest are comments.
 
-Pure: takes what `worker.cli.suggest_masks` returns, returns text that is valid TOML as a whole.
+Pure: returns text that is valid TOML as a whole. `vectail templates --suggest` prints it, and `worker.masks.offered_masks` offers it.
 """
 
 from collections.abc import Iterator, Mapping
 from textwrap import wrap
 from typing import Any
 
-from worker.cli.toml import basic_string
 from worker.runtime.logs import printable
+from worker.runtime.toml_strings import toml_string
 from worker.runtime.wording import counted, cut
 
 _WIDTH = 100
@@ -16,15 +16,8 @@ _LONGEST_WORD = 60
 
 
 def shown_suggestions(facts: Mapping[str, Any]) -> str:
-    """Return the text for the terminal."""
+    """Return the text; `facts` are what `vectail templates --suggest --json` prints."""
     return "\n".join([*_head(facts), *(line for one in facts["suggestions"] for line in _table(one, facts["table"]))])
-
-
-def toml_string(text: str) -> str:
-    """Return a TOML string, as it is written by hand where that is possible: a regular expression without doubled backslashes."""
-    if "'" not in text and text.isprintable():
-        return f"'{text}'"
-    return basic_string(text)
 
 
 def _head(facts: Mapping[str, Any]) -> Iterator[str]:
@@ -33,6 +26,7 @@ def _head(facts: Mapping[str, Any]) -> Iterator[str]:
         "sample": "a sample",
         "first": "the first lines",
         "newest": "the newest records",
+        "families": "one of each frequent family",
     }[facts["basis"]]
     yield from _comment(
         f"{printable(facts['source'])}: {counted(facts['lines'], 'line')} ({read}), {counted(facts['templates'], 'template')}."
