@@ -46,7 +46,7 @@ def test_logs_without_labels_say_how_many_templates_they_have(tmp_path: Path) ->
     expected = {"lines": 7, "templates": 4, "templates_per_line": 4 / 7, "seen_once_share": 1 / 7, "suggested_merges": 2}
     assert figures["by_log"] == {"app": expected}
     assert figures["mean_seen_once_share"] == 1 / 7
-    with pytest.raises(Missing, match="no line in a NAME.log"):
+    with pytest.raises(Missing, match=r"no line in a NAME\.log"):
         score_unlabelled(tmp_path / "none")
 
 
