@@ -1,29 +1,33 @@
-"""How well templates and families agree with what people call one kind of line, beside Drain3.
+"""How well templates and families agree with what people call one kind of line, beside Drain3 and Elastic's rule.
 
-    python -m benchmarks.templates [--logs DIR] [--quick] [--json]
+    python -m benchmarks.templates [--logs DIR] [--leave-out] [--unlabelled DIR] [--quick] [--json]
     python -m benchmarks.templates --show SYSTEM [--whole] [--families] [--limit N]
+    python -m benchmarks.templates --pairs N [--unlabelled DIR]
 
 Caveats first. One collection of logs, 2,000 lines a system; some labels are finer or coarser than any template, and masks were made while
 looking at some of these files. Headline figures are of messages without their heads, averaged over the systems, as published ones are;
 `whole` is of whole lines, which is what topics carry. Published figures of Drain use patterns and thresholds tuned for each log; Drain3 has
-its defaults here and three masks, and its figures are of its last clusters, which no line had when it came. `--show` prints texts of lines;
-nothing else does.
+its defaults here and three masks, and its figures are of its last clusters, which no line had when it came. `--show` and `--pairs`
+print texts of lines; nothing else does.
 """
 
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from benchmarks.program import LOGS, Figures, option, program
 from benchmarks.templates_agree import measure_agreement, named_lines
+from benchmarks.templates_elastic import elastic_templates
 from benchmarks.templates_groups import group, new_masker, version_2_masker
 from benchmarks.templates_logs import System, read_systems
 from benchmarks.templates_report import LIMIT, GroupedSystem, figures_of, scores_of, show_mistakes
 from benchmarks.templates_scores import Scores, score
 from benchmarks.templates_speed import DRAIN3, OURS, VERSION_2, measure_known, measure_new, sides_of
 from benchmarks.templates_tokens import tokens_saved
+from benchmarks.templates_unseen import leave_out, score_unlabelled, show_pairs, texts_of_logs
 from consumers.text.mask import Masker
 
 BATCH_LINES = 8_000
@@ -46,14 +50,20 @@ def score_drain(systems: Sequence[System]) -> list[Scores]:
     return [score(final_templates(system.texts(whole=False)), system.labels) for system in systems]
 
 
+def score_elastic(systems: Sequence[System]) -> list[Scores]:
+    """Score the messages under Elastic's rule."""
+    return [score(elastic_templates(system.texts(whole=False)), system.labels) for system in systems]
+
+
 def score_all(systems: Sequence[System]) -> dict[str, Any]:
-    """Return the scores of templates and families, of Drain3, and of the masks of version 2; all that is the same in every run."""
+    """Return the scores of templates and families, of the rivals, and of the masks of version 2; all that is the same in every run."""
     now, whole = (group_systems(systems, new_masker, whole=whole) for whole in (False, True))
     before, before_whole = (figures_of(group_systems(systems, version_2_masker, whole=whole)) for whole in (False, True))
-    drain = score_drain(systems) if drain_is_there() else None
+    drain, elastic = score_drain(systems) if drain_is_there() else None, score_elastic(systems)
     return {
         **figures_of(now),
         "drain3": None if drain is None else scores_of(drain),
+        "elastic": scores_of(elastic),
         "whole": figures_of(whole),
         "version_2": {**before, "whole": before_whole},
         "by_system": {
@@ -61,6 +71,7 @@ def score_all(systems: Sequence[System]) -> dict[str, Any]:
                 **figures_of([now[place]]),
                 "whole": figures_of([whole[place]]),
                 "drain3": None if drain is None else scores_of([drain[place]]),
+                "elastic": scores_of([elastic[place]]),
             }
             for place, system in enumerate(systems)
         },
@@ -96,10 +107,16 @@ def _add_speed(figures: dict[str, Any], messages: Sequence[str]) -> None:
 
 
 def measure(chosen: Namespace) -> Figures:
-    """Read, group and score; with `--show` only print what is split and mixed, and end. Raises Misfit, ModelError."""
+    """Read, group and score; with `--show` or `--pairs` only print lines, and end. Raises Missing, ModelError."""
+    if chosen.pairs:
+        systems = [] if chosen.unlabelled else read_systems(chosen.logs)
+        show_pairs(texts_of_logs(systems, chosen.unlabelled), chosen.pairs, print)
+        sys.exit(0)
     systems = read_systems(chosen.logs)
     if not chosen.show:
-        return score_all(systems) if chosen.quick else measure_all(systems)
+        figures = score_all(systems) if chosen.quick else measure_all(systems)
+        figures |= {"leave_out": leave_out(systems)} if chosen.leave_out else {}
+        return figures | ({"unlabelled": score_unlabelled(chosen.unlabelled)} if chosen.unlabelled else {})
     for grouped in group_systems(systems, new_masker, whole=chosen.whole):
         if "all" in chosen.show or grouped.system.name in chosen.show:
             show_mistakes(grouped, grouped.system.texts(whole=chosen.whole), print, families=chosen.families, limit=chosen.limit)
@@ -114,6 +131,9 @@ main = program(
     option("--whole", action="store_true", help="with --show: whole lines instead of messages"),
     option("--families", action="store_true", help="with --show: families instead of templates"),
     option("--limit", type=int, default=LIMIT, help="with --show: groups shown of one label (default: %(default)s)"),
+    option("--leave-out", action="store_true", help="what each group of rules adds, and every system under rules chosen without it"),
+    option("--unlabelled", type=Path, metavar="DIR", help="a folder of NAME.log without labels: how many templates they have"),
+    option("--pairs", type=int, metavar="N", help="show N pairs of lines with one template, to read; no figures"),
     quick="scores only, in seconds: no agreement of ids, no tokens, no lines a second",
 )
 

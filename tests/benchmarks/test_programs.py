@@ -96,7 +96,11 @@ RUNS = (
     Run("benchmarks.engines", "--alone --quick --engine llama --batch-tokens 256", {"QUICK_LINES": 24, "QUICK_ROUNDS": 2}),
     Run("benchmarks.gpu_worker", GPU, {"WHOLE": GpuSizes(0.0, 60, 400)}, also=frozenset({"replicas.2"})),
     Run("benchmarks.retrieval", "--logs {logs}", shows={"p10_template": 1.0, "lines": 60}),
-    Run("benchmarks.templates", "--quick --logs {logs}", shows={"ga": 1.0, "fga": 1.0, "mixed_share": 0.0, "lines": 60}),
+    Run(
+        "benchmarks.templates",
+        "--quick --leave-out --logs {logs}",
+        shows={"ga": 1.0, "fga": 1.0, "mixed_share": 0.0, "lines": 60, "elastic.ga": 1.0, "leave_out.adds.users.systems": 0},
+    ),
     Run("benchmarks.questions.__main__", "--default-only --logs {logs}", shows={"lines": 60}),
     long(Run("benchmarks.retrieval_modes", "--quick --logs {logs}", shows={"lines": 60})),
     long(Run("benchmarks.query_latency", "--quick --seconds 8 --engine llama {file}")),
