@@ -17,6 +17,7 @@ TESTS = (
     "tests/consumers/decode/test_line_times.py",
     "tests/consumers/decode/test_times.py",
     "tests/consumers/text/test_codes.py",
+    "tests/consumers/text/test_field_values.py",
     "tests/consumers/text/test_text_forms.py",
     "tests/consumers/text/test_known_forms.py",
     "tests/consumers/text/test_mask.py",

@@ -25,6 +25,7 @@ from consumers.columns import (
     used_values,
     utf8_of,
 )
+from consumers.text.field_values import replace_values
 from consumers.text.known_counts import CountTokens, KnownCounts
 from consumers.text.split_long import MaskColumn, Piece, PieceLimits, Splitter
 
@@ -70,35 +71,43 @@ class Chunker:
     Thread: one; `count_tokens` belongs to a thread.
     """
 
-    def __init__(self, *, mask: MaskColumn, count_tokens: CountTokens, limits: PieceLimits, takes_templates: bool = True) -> None:
-        """`takes_templates`: whether a source template takes the place of its text."""
+    def __init__(
+        self, *, mask: MaskColumn, count_tokens: CountTokens, limits: PieceLimits, takes_templates: bool = True, takes_values: bool = True
+    ) -> None:
+        """`takes_templates`: whether a source template takes the place of its text; `takes_values`: whether values of fields go."""
         self._mask = mask
         self._splitter = Splitter(mask=mask, count_tokens=KnownCounts(count_tokens).count, limits=limits)
         self._max_text_bytes = limits.max_text_bytes
         self._max_chunks = limits.max_chunks
         self._takes_templates = takes_templates
+        self._takes_values = takes_values
         self._surely_fits = min(limits.budget_tokens, limits.max_text_bytes)
         """A token is at least one byte of ASCII text. Other text is counted: a model's normalisation may make it longer."""
 
-    def split(self, text: Column, trace: Column | None = None, source: Column | None = None) -> Cut:
+    def split(self, text: Column, trace: Column | None = None, source: Column | None = None, fields: Column | None = None) -> Cut:
         """Split n texts, and their stack traces (null where there is none), into pieces that fit; none holds some of both.
 
         `source`: the source templates of the texts (null where there is none). That of a text which is one piece is masked in its place, if
         it fits itself.
+        `fields`: the kept fields of the texts (`consumers.text.field_values`), whose values go before a text that is one piece is masked.
         However long a text is, not much more of it than `max_chunks` pieces hold is masked and counted.
         """
+        seen = text if fields is None or not self._takes_values else replace_values(text, fields)
         traced = np.empty(0, np.int64) if trace is None else np.flatnonzero(text_bytes(trace))
         if trace is None or not len(traced):
-            return self._split_texts(text, source)
+            return self._split_texts(text, source, seen)
         if source is not None:
             source = concat([source, null_column(len(traced))])
-        return _merged(self._split_texts(concat([text, take(trace, traced)]), source), len(text), traced, self._max_chunks)
+        traces = take(trace, traced)
+        whole = concat([text, traces])
+        cut = self._split_texts(whole, source, whole if seen is text else concat([seen, traces]))
+        return _merged(cut, len(text), traced, self._max_chunks)
 
-    def _split_texts(self, text: Column, source: Column | None) -> Cut:
+    def _split_texts(self, text: Column, source: Column | None, seen: Column) -> Cut:
         size = len(text)
         fits = text_bytes(text) <= self._max_text_bytes
         sources = self._mask_sources(source, fits) if source is not None and self._takes_templates else None
-        template = self._mask_texts(text, fits) if sources is None else self._mask_others(text, fits, sources)
+        template = self._mask_texts(seen, fits) if sources is None else self._mask_others(text, fits, sources, seen)
         if fits.all():
             return Cut(np.arange(size), np.zeros(size, np.int32), np.ones(size, np.int32), text, template, np.empty(0, np.int64))
         return self._split_long(text, template, np.flatnonzero(~fits))
@@ -120,7 +129,7 @@ class Chunker:
         fitting = np.flatnonzero(self._find_fitting(masked.values)[codes])
         return _Sources(rows[fitting], used_values(codes[fitting], masked.values)) if len(fitting) else None
 
-    def _mask_others(self, text: Column, fits: NDArray[np.bool_], sources: _Sources) -> Coded:
+    def _mask_others(self, text: Column, fits: NDArray[np.bool_], sources: _Sources, seen: Column) -> Coded:
         """Return source templates in place of their texts, and the other texts masked, as `_mask_texts` does."""
         row, source = sources
         is_short = np.zeros(len(text), np.bool_)
@@ -128,7 +137,7 @@ class Chunker:
         # Whether a longer text is one piece only its own masked text says.
         others = np.flatnonzero(~is_short)
         others_fit = fits[others]
-        own = self._mask_texts(take(text, others), others_fit)
+        own = self._mask_texts(take(seen, others), others_fit)
         fits[others] = others_fit
         values = {value: code for code, value in enumerate(own.values)}
         source_codes = np.array([values.setdefault(value, len(values)) for value in source.values], np.int32)

@@ -87,7 +87,7 @@ WORD_NEEDS = {
 }
 """What every match of a mask contains."""
 
-MASKS = (*VARIABLE_MASKS, *WORD_MASKS)
-"""All built-in masks."""
+MASKS = (Mask("field", "", ""), *VARIABLE_MASKS, *WORD_MASKS)
+"""All built-in masks; `field` needs what a text does not hold (`consumers/text/field_values.py`)."""
 
 MASKS_VERSION = 4

@@ -21,6 +21,21 @@ DECODE_MUTATIONS: Changes = {
         "",
         "consumers/text/test_chunk.py::a_text_of_five_megabytes_is_left_as_soon_as_there_are_too_many_chunks",
     ),
+    "consumers/text/replace_values.c: a host that is called like a word takes the word from all its lines": (
+        "look == NAME || (look == WORD && is_announced(text, place, value->kind))",
+        "look != NUMBER",
+        "consumers/text/test_field_values.py::what_may_be_an_ordinary_word_a_number_or_another_field_stays",
+    ),
+    "consumers/text/replace_values.c: a field has the kind of the one that stood at its place in the record before": (
+        "memcmp(json.bytes + begin, before->name.bytes, (size_t)size + 1) == 0",
+        "size > 0",
+        "consumers/text/test_field_values.py::a_column_in_which_nothing_goes_is_the_same_and_rows_have_their_own_fields",
+    ),
+    "consumers/text/chunk.py: values of fields go although their mask is off": (
+        "fields is None or not self._takes_values",
+        "fields is None",
+        "consumers/text/test_chunk.py::values_of_a_texts_own_fields_are_not_in_its_template_and_stay_in_its_text",
+    ),
     "consumers/text/form_table.c: a form is taken for another one of its length": (
         (
             "return slot->hash == key->hash[0] && slot->form_bytes == key->form_bytes &&\n"

@@ -45,8 +45,8 @@ def diff_masks(options: DiffOptions) -> dict[str, object]:
         sample = LineSample(options.files, sample_lines=options.sample, max_record_bytes=reading.decode.max_record_bytes, say=warn)
         texts = SampleTexts(reading, topic)
         for stretches in sample.lists():
-            column = texts.read([line for stretch in stretches for line in stretch.lines if line is not None])
-            difference.add_lines(*(masker.mask_column(column) for masker in maskers))
+            read = texts.read([line for stretch in stretches for line in stretch.lines if line is not None])
+            difference.add_lines(*(masker.mask_column(read.of(table)) for table, masker in zip(tables, maskers, strict=True)))
     except FileUnreadable as error:
         raise user_error(error) from error
     merged, split = difference.merged(), difference.split()

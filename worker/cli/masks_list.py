@@ -3,9 +3,12 @@
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
-from consumers.text.mask import MASKS, Masker
+from consumers.columns import string_column
+from consumers.text.mask import MASKS
+from worker.estimate.sample_texts import MaskInput
 from worker.settings.masks_version import masks_version
 from worker.settings.settings import Settings
+from worker.settings.tables import MaskTable, new_masker
 
 
 class MaskExample(NamedTuple):
@@ -15,9 +18,12 @@ class MaskExample(NamedTuple):
     text: str
     """Something of it goes when only this mask and those of `needs` are on."""
     needs: tuple[str, ...] = ()
+    fields: str = "{}"
+    """Kept fields of the record, as a JSON object."""
 
 
 EXAMPLES: Final = {
+    "field": MaskExample("values of the record's own fields: a user, a host, a pod, an id, …", "web-1 is away", fields='{"host":"web-1"}'),
     "json": MaskExample("values of a message that is JSON, by their keys", '{"msg":"order accepted","order_id":"A-77","status":"ok"}'),
     "host": MaskExample("the host in a syslog line's head", "Dec 10 06:55:46 gateway sshd[24200]: Connection closed"),
     "email": MaskExample("e-mail addresses", "mail from someone@example.org was rejected"),
@@ -81,11 +87,12 @@ def _built_in(name: str, *, is_on: bool) -> dict[str, object]:
         "on": is_on,
         "removes": example.removes,
         "example": example.text,
-        "becomes": _masked({name, *example.needs}, example.text),
+        "becomes": masked_example(example, {name, *example.needs}),
     }
 
 
-def _masked(names: Collection[str], text: str) -> str:
-    """Return the text under these masks alone."""
-    (masked,) = Masker(disabled=[mask.name for mask in MASKS if mask.name not in names]).mask([text])
-    return masked
+def masked_example(example: MaskExample, names: Collection[str]) -> str:
+    """Return the text of an example under these masks alone."""
+    table = MaskTable(disabled=tuple(mask.name for mask in MASKS if mask.name not in names))
+    text = MaskInput(string_column([example.text]), string_column([example.fields])).of(table)
+    return new_masker(table).mask_column(text).text(0)

@@ -80,7 +80,8 @@ def _read_file(settings: Settings, options: SuggestOptions, topic: str) -> tuple
     sample = LineSample([options.source], sample_lines=options.sample_lines, max_record_bytes=settings.decode.max_record_bytes, say=warn)
     texts = SampleTexts(settings, topic)
     some = ([line for stretch in stretches for line in stretch.lines if line is not None] for stretches in sample.lists())
-    text, is_whole = _concat_bounded(texts.read(values) for values in some)
+    table = settings.masks_of(topic)
+    text, is_whole = _concat_bounded(texts.read(values).of(table) for values in some)
     return texts, text, sample.basis if is_whole else "first"
 
 
@@ -89,7 +90,7 @@ def _read_topic(settings: Settings, options: SuggestOptions, topic: str) -> tupl
     registry = open_registry(settings.registry)
     fetch = None if registry is None else SchemaFetch(registry)
     texts = SampleTexts(settings, topic, None if fetch is None else fetch.schemas)
-    kafka = settings.kafka
+    kafka, table = settings.kafka, settings.masks_of(topic)
     with closing(GrouplessReader(kafka.bootstrap_servers, kafka.librdkafka, topic_epoch=kafka.topic_epoch or "-")) as reader:
 
         def columns() -> Iterator[Column]:
@@ -97,7 +98,7 @@ def _read_topic(settings: Settings, options: SuggestOptions, topic: str) -> tupl
                 values, headers = [record.value for record in records], [record.headers for record in records]
                 if fetch is not None:
                     fetch.fetch_for(values, headers)
-                yield texts.read(values, headers)
+                yield texts.read(values, headers).of(table)
 
         text, _ = _concat_bounded(columns())
     return texts, text, "newest"

@@ -5,19 +5,36 @@ event are not joined, and a text longer than a piece, which the index splits, is
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from consumers.columns import Column, present, replace_rows, string_column, take, text_bytes
+from consumers.columns import Column, null_column, present, replace_rows, string_column, take, text_bytes
 from consumers.decode.entries import Entries
 from consumers.decode.registry_schemas import Schemas
 from consumers.record import Header
+from consumers.text.field_values import replace_values
 from consumers.text.regex import find_matching
 from sinks.line import PIECE_BYTES
 from worker.indexing.entry_rules import NO_RULE, EntryRules
 from worker.indexing.pieces import new_decoder
+from worker.indexing.redact_fields import redact_fields
 from worker.settings.settings import Settings
-from worker.settings.tables import new_redactor
+from worker.settings.tables import MaskTable, new_redactor
+
+
+class MaskInput(NamedTuple):
+    """n texts and their kept fields, as flat JSON objects or nulls.
+
+    Thread: any.
+    """
+
+    text: Column
+    fields: Column
+
+    def of(self, table: MaskTable) -> Column:
+        """Return what these masks get: the texts, without the values of their own fields unless that mask is off."""
+        return replace_values(self.text, self.fields) if table.takes_values else self.text
 
 
 class SampleTexts:
@@ -38,27 +55,33 @@ class SampleTexts:
         self.left_out = 0
         """Entries that are dropped by a rule or too long."""
 
-    def read(self, values: Sequence[bytes | None], headers: Sequence[tuple[Header, ...]] | None = None) -> Column:
+    def read(self, values: Sequence[bytes | None], headers: Sequence[tuple[Header, ...]] | None = None) -> MaskInput:
         """Return the texts of n lines; a line may have none, or several."""
         found = self._decoder.decode(values, np.zeros(len(values), np.int64), headers).entries
         keep = np.ones(found.size, np.bool_)
         if self._drop.rules and found.size:
             keep &= self._drop.first_met(found) == NO_RULE
-        text = _mask_input(found)
+        text, fields = _mask_input(found)
         keep &= text_bytes(text) <= PIECE_BYTES
-        text = text if keep.all() else take(text, np.flatnonzero(keep))
+        if not keep.all():
+            text, fields = (take(column, np.flatnonzero(keep)) for column in (text, fields))
         self.lines += len(values)
         self.entries += len(text)
         self.left_out += found.size - len(text)
-        return self._redactor.redact_column(text) if self._redactor.has_rules else text
+        if self._redactor.has_rules:
+            text, fields = self._redactor.redact_column(text), redact_fields(fields, self._redactor)
+        return MaskInput(text, fields)
 
 
-def _mask_input(entries: Entries) -> Column:
-    """Return the source template of each entry, or its text where it has none."""
+def _mask_input(entries: Entries) -> MaskInput:
+    """Return the texts of n entries; of an entry that has a source template, that and no fields."""
     if entries.template is None:
-        return entries.text
+        return MaskInput(entries.text, entries.fields)
     rows = np.flatnonzero(present(entries.template))
-    return replace_rows(entries.text, rows, take(entries.template, rows)) if len(rows) else entries.text
+    if not len(rows):
+        return MaskInput(entries.text, entries.fields)
+    text = replace_rows(entries.text, rows, take(entries.template, rows))
+    return MaskInput(text, replace_rows(entries.fields, rows, null_column(len(rows))))
 
 
 def _fits(pattern: str, topic: str) -> bool:

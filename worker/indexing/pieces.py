@@ -48,6 +48,7 @@ def new_chunker(mask: MaskTable, decode: DecodeTable, model: PreparedModel, toke
             max_chunks=decode.max_chunks,
         ),
         takes_templates=mask.mode == "template",
+        takes_values=mask.takes_values,
     )
 
 
@@ -83,7 +84,7 @@ def split_entries(entries: Entries, *, redactor: Redactor, chunker: Chunker) -> 
         service=_renamed(service, [_clip(label, SERVICE_BYTES) for label in service.values]),
         level=_renamed(entries.level, [_clip(level, LEVEL_BYTES) for level in entries.level.values]),
     )
-    cut = chunker.split(text, trace, source)
+    cut = chunker.split(text, trace, source, fields)
     return Pieces(entries, cut, _cut_ids(cut))
 
 

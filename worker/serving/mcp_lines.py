@@ -1,7 +1,9 @@
 """From a pasted line to its template: decoded, redacted and masked as the settings of its topic say, without a model.
 
-What `lookup` of the MCP tools needs. A line that is too long for the model is stored in pieces, each with a template of its own; that cut
-needs the model's tokenizer, so here such a line stays whole, and its template will not be found in the index.
+What `lookup` of the MCP tools needs. A record that is pasted whole has its fields, so their values go from its text as they do in the
+worker; of a text that is pasted alone they stay, and its template may be another one. A line that is too long for the model is stored in
+pieces, each with a template of its own; that cut needs the model's tokenizer, so here such a line stays whole, and its template will not be
+found in the index.
 """
 
 import threading
@@ -15,6 +17,7 @@ from consumers.text.chunk import Chunker
 from consumers.text.split_long import PieceLimits
 from sinks.line import PIECE_BYTES
 from sinks.row import TemplateText, template_id
+from worker.indexing.redact_fields import redact_fields
 from worker.settings.settings import Settings
 from worker.settings.tables import MaskTable, new_masker, new_redactor
 from worker.settings.topic_tables import TopicTable
@@ -68,7 +71,7 @@ class LineReader:
             return []
         source = None if entries.template is None else self._redact_sources(entries.template)
         cut = self._chunker(self._settings.mask if table.mask is None else table.mask).split(
-            self._redactor.redact_column(entries.text), None, source
+            self._redactor.redact_column(entries.text), None, source, redact_fields(entries.fields, self._redactor)
         )
         return list(dict.fromkeys(cut.template.values[code] for code in cut.template.codes.tolist()))
 
@@ -86,5 +89,6 @@ class LineReader:
                     max_tokens=_NO_LIMIT, overhead_tokens=0, max_text_bytes=PIECE_BYTES, max_chunks=self._settings.decode.max_chunks
                 ),
                 takes_templates=mask.mode == "template",
+                takes_values=mask.takes_values,
             )
         return self._chunkers[mask]

@@ -95,6 +95,11 @@ class MaskTable(Table):
     add: tuple[AddedMask, ...] = ()
     """Masks of your own, as `[[mask.add]]` tables."""
 
+    @property
+    def takes_values(self) -> bool:
+        """Whether values of a record's own fields go from its text (the mask `field`)."""
+        return self.mode == "template" and "field" not in self.disabled
+
     @model_validator(mode="after")
     def _check_masks(self) -> Self:
         if self.disabled or self.add:

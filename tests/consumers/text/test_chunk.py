@@ -14,7 +14,13 @@ LIMIT = 20
 
 
 def new_chunker(
-    *, count: Count = bytes_each, mask: MaskColumn = coded, limit: int = LIMIT, text_bytes: int = 1000, max_chunks: int = 256
+    *,
+    count: Count = bytes_each,
+    mask: MaskColumn = coded,
+    limit: int = LIMIT,
+    text_bytes: int = 1000,
+    max_chunks: int = 256,
+    takes_values: bool = True,
 ) -> Chunker:
     """Make a chunker whose pieces have at most `limit` tokens, not counting special tokens; unless told otherwise it masks nothing."""
     return Chunker(
@@ -23,6 +29,7 @@ def new_chunker(
         limits=PieceLimits(
             max_tokens=limit + OVERHEAD_TOKENS, overhead_tokens=OVERHEAD_TOKENS, max_text_bytes=text_bytes, max_chunks=max_chunks
         ),
+        takes_values=takes_values,
     )
 
 
@@ -34,6 +41,22 @@ def split_all(texts: Sequence[str], chunker: Chunker | None = None) -> list[list
 def split(text: str, chunker: Chunker | None = None) -> list[str]:
     (pieces,) = split_all([text], chunker)
     return [piece for piece, _ in pieces]
+
+
+def test_values_of_a_texts_own_fields_are_not_in_its_template_and_stay_in_its_text() -> None:
+    texts, fields = ["web-1 is up", "web-1 is up", "web-1 is up"], ['{"host":"web-1"}', None, '{"host":"web-2"}']
+    kept = [("web-1 is up", "web-1 is up")]
+    trace = string_column([None, None, "at web-1"])
+    cut = new_chunker().split(string_column(texts), trace, None, string_column(fields))
+    assert pieces_of(cut, 3) == [[("web-1 is up", "host is up")], kept, [*kept, ("at web-1", "at web-1")]]
+    cut = new_chunker(takes_values=False).split(string_column(texts), None, None, string_column(fields))
+    assert pieces_of(cut, 3) == [kept, kept, kept]
+
+
+def test_the_pieces_of_a_text_that_does_not_fit_keep_values_of_its_fields() -> None:
+    long = "web-1 is up. " * 3
+    (pieces,) = pieces_of(new_chunker().split(string_column([long]), None, None, string_column(['{"host":"web-1"}'])), 1)
+    assert pieces == [("web-1 is up. ", "web-1 is up. ")] * 3
 
 
 def test_a_column_whose_texts_all_fit_comes_back_uncopied() -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from consumers.text.mask import MASKS, MASKS_VERSION, Masker
+from consumers.text.mask import MASKS, MASKS_VERSION
 from tests.worker.cli.conftest import NewScreen, RunHere
-from worker.cli.masks_list import EXAMPLES
+from worker.cli.masks_list import EXAMPLES, masked_example
 from worker.cli.masks_screen import show_difference, show_masks
 
 LINES = (
@@ -37,12 +37,9 @@ def settings(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("mask", MASKS, ids=lambda mask: mask.name)
 def test_every_built_in_mask_is_explained_with_an_example_that_it_changes(mask: object) -> None:
     name = getattr(mask, "name", "")
-    removes, text, needs = EXAMPLES[name]
-    with_it, without_it = (
-        Masker(disabled=[one.name for one in MASKS if one.name not in on]).mask([text]) for on in ({name, *needs}, set(needs))
-    )
-    assert with_it != without_it
-    assert removes
+    example = EXAMPLES[name]
+    assert masked_example(example, {name, *example.needs}) != masked_example(example, set(example.needs))
+    assert example.removes
 
 
 def test_no_mask_is_explained_that_does_not_exist() -> None:
@@ -87,6 +84,14 @@ def test_the_masks_of_version_2_can_be_compared_with_those_of_today(run_here: Ru
     file = tmp_path / "paths.log"
     file.write_text("".join(f"read /srv/shop/{name}/main.conf again\n" for name in "abc"), encoding="utf-8")
     told = json.loads(run_here("masks", "diff", "2", "default", str(file), "--json").out)
+    assert (told["old"]["templates"], told["new"]["templates"]) == (3, 1)
+
+
+def test_what_the_mask_of_fields_merges_is_told(run_here: RunHere, tmp_path: Path) -> None:
+    file, new = tmp_path / "hosts.log", tmp_path / "new.toml"
+    file.write_text("".join(f'{{"message": "gw-{name} went away", "host": "gw-{name}"}}\n' for name in "abc"), encoding="utf-8")
+    new.write_text("[mask]\ndisabled = ['field']\n", encoding="utf-8")
+    told = json.loads(run_here("masks", "diff", str(new), "default", str(file), "--json").out)
     assert (told["old"]["templates"], told["new"]["templates"]) == (3, 1)
 
 

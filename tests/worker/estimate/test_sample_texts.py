@@ -10,8 +10,9 @@ from worker.settings.settings import load_settings
 
 
 def read(*lines: bytes | None, topic: str = "logs", **tables: Any) -> tuple[list[str], SampleTexts]:  # noqa: ANN401 - tables of settings
-    texts = SampleTexts(load_settings(None, tables), topic)
-    return as_texts(texts.read(lines)), texts
+    settings = load_settings(None, tables)
+    texts = SampleTexts(settings, topic)
+    return as_texts(texts.read(lines).of(settings.masks_of(topic))), texts
 
 
 def test_lines_are_decoded_and_those_without_text_have_none() -> None:
@@ -43,6 +44,15 @@ def test_the_source_template_of_an_entry_takes_the_place_of_its_text() -> None:
     (got, plain), _ = read(line, b"disk full")
     assert "{Name}" in got
     assert plain == "disk full"
+
+
+def test_values_of_its_own_fields_are_taken_out_of_a_text_but_not_out_of_a_source_template() -> None:
+    line = json.dumps({"message": "mail for a@b.example", "user": "a@b.example"}).encode()
+    source = json.dumps({"@t": "2026-11-22T10:00:00Z", "@mt": "for ada {X}", "@m": "for ada 1", "user": "ada"}).encode()
+    assert read(line, source)[0] == ["mail for someone", "for ada {X}"]
+    assert read(line, mask={"disabled": ["field"]})[0] == ["mail for a@b.example"]
+    (redacted,) = read(line, mask={"disabled": ["email"]}, redact={"rules": ["email"]})[0]
+    assert redacted == "mail for someone"
 
 
 def test_a_topic_with_masks_of_its_own_has_those() -> None:

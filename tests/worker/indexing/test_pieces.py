@@ -72,6 +72,17 @@ def stored(*entries: Entry, redact: Sequence[str] = (), max_tokens: int = 10_000
     return all_lines(PLACE, lines)
 
 
+def test_values_of_fields_go_from_the_template_alone_and_as_they_are_after_redaction() -> None:
+    entries = entries_of(Entry("mail to someone@example.org on db-1"), Entry("mail to someone@example.org on db-1", row=1))
+    entries = entries._replace(fields=string_column(['{"host":"db-1","user":"someone@example.org"}', None]))
+    for rules, host in (((), "mail to someone on host"), (("email",), "mail to <email> on host")):
+        pieces = split_entries(entries, redactor=Redactor(rules), chunker=chunker_of())
+        raw = as_texts(pieces.cut.text)
+        assert raw == [raw[0]] * 2
+        assert raw[0].endswith(" on db-1")
+        assert [pieces.cut.template.text(i) for i in range(2)] == [host, raw[0].lower()]
+
+
 def test_all_of_an_entry_is_stored() -> None:
     assert stored(Entry("Disk Full", 1, 2, 5, "cart", "WARN"), Entry("Disk Half Full", 2)) == [
         Line(

@@ -38,6 +38,7 @@ def test_every_line_is_the_template_that_a_worker_stores(words: Tokenizer, prepa
         json.dumps(EVENT).encode(),
         b"login with password=hunter2 failed",
         b'{"what": "x 7"}',
+        b'{"message": "web-1 went away", "what": "web-1 went away", "host": "web-1"}',
     ]
     readers, redactor = TopicReaders(settings, prepared_model, words), new_redactor(settings.redact)
     for topic in ("logs", "raw", "app-web", "unknown"):
@@ -52,6 +53,14 @@ def test_without_a_topic_every_table_is_tried_and_each_kind_names_its_topics() -
     reader = LineReader(settings_of())
     by_text = {one.text: one.topics for one in reader.templates_of("disk 7 is full", None)}
     assert by_text == {"disk is full": ("logs", "app-.*"), "disk 7 is full": ("raw",)}
+
+
+def test_values_of_fields_go_from_a_record_that_is_pasted_whole_and_stay_in_its_text_alone() -> None:
+    reader = LineReader(settings_of())
+    texts = [[one.text for one in reader.templates_of(line, "logs")] for line in ('{"message": "gw-x away", "host": "gw-x"}', "gw-x away")]
+    assert texts == [["host away"], ["gw-x away"]]
+    (off,) = LineReader(settings_of(mask={"disabled": ["field"]})).templates_of('{"message": "gw-x away", "host": "gw-x"}', "logs")
+    assert off.text == "gw-x away"
 
 
 def test_a_line_that_holds_nothing_is_no_kind_of_line() -> None:
