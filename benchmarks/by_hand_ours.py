@@ -28,6 +28,7 @@ from sinks.row import TemplateId, TemplateText
 from worker.cli.run import BackgroundService, load_or_fail, open_service
 from worker.connections import vector_space
 from worker.embedding.loaded import LoadedModel
+from worker.embedding.model.folder import PLAIN
 from worker.service.service import Service
 from worker.settings.settings import Settings, load_settings
 
@@ -46,6 +47,7 @@ def settings_of(plan: Plan, topic: str) -> Settings:
             "kafka": {"bootstrap_servers": plan.bootstrap_servers, "group": f"by-hand-{Path(plan.folder).name}"},
             "redis": {"url": plan.redis_url},
             "milvus": {"uri": str(Path(plan.folder) / INDEX)},
+            "model": {"name": PLAIN},
             "mask": {"mode": plan.mask_mode},
             "http": {"enabled": False},
         },
@@ -150,7 +152,7 @@ def bare_seconds(model: LoadedModel, texts: Sequence[str]) -> float:
 
 def open_ours() -> Opened:
     """Load the model."""
-    loaded = load_or_fail(load_settings(None))
+    loaded = load_or_fail(load_settings(None, {"model": {"name": PLAIN}}))
     number_format = str(getattr(loaded.engine, "number_format", "float16 weights"))
     model = replace(loaded, engine=KeptEngine(loaded.engine))
     return Opened({"engine": loaded.engine.name, "number_format": number_format}, partial(index, model))

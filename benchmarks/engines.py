@@ -30,7 +30,7 @@ from benchmarks.rivals.own_process import OwnProcess, Turn, Vectors
 from producers.log_feed import synthetic_lines
 from worker.embedding.embedder import EncodedText
 from worker.embedding.loaded import LoadedModel, load_model
-from worker.embedding.model.folder import default_folder
+from worker.embedding.model.folder import PLAIN, default_folder
 from worker.settings.settings import Settings, load_settings
 from worker.settings.tables import EngineTable
 
@@ -158,7 +158,7 @@ def measure(chosen: Namespace) -> Figures:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: chosen.threads])
     threads = len(os.sched_getaffinity(0))
     engine = EngineTable(name=chosen.engine, batch_tokens=chosen.batch_tokens)
-    settings = load_settings(None).model_copy(update={"engine": engine})
+    settings = load_settings(None, {"model": {"name": PLAIN}}).model_copy(update={"engine": engine})
     count, rounds = (QUICK_LINES, QUICK_ROUNDS) if chosen.quick else (LINES, ROUNDS)
     lines, left_out = [line.decode() for line in synthetic_lines(_SEED, count, _BEGIN_MS)], dict[str, str]()
     model = load_model(settings)

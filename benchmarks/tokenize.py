@@ -27,7 +27,7 @@ from benchmarks.program import FILES, Figures, program
 from benchmarks.race import Missing, race, ratios, seconds_of
 from producers.file_lines import LineTooLarge, read_files
 from producers.log_feed import synthetic_lines
-from worker.embedding.model.folder import default_folder
+from worker.embedding.model.folder import PLAIN, default_folder
 from worker.embedding.model.prepared import PreparedModel, prepare_model
 from worker.embedding.tokenizer import Encoded, Tokenizer
 from worker.settings.settings import load_settings
@@ -161,7 +161,7 @@ def lines_of(files: list[str], count: int) -> list[str]:
 def measure(chosen: Namespace) -> Figures:
     """Measure with one thread and with two; the first figures are those of the most threads, medians over the rounds."""
     lines = lines_of(chosen.files, QUICK_LINES if chosen.quick else LINES)
-    model = prepare_model(None, load_settings(None).model.cache.expanduser())
+    model = prepare_model(None, load_settings(None).model.cache.expanduser(), installed=PLAIN)
     measured = []
     for threads in THREADS:
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:

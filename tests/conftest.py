@@ -12,7 +12,7 @@ import structlog
 import tests.compiled  # noqa: F401 - before the modules that load the libraries
 from tests.durations import Durations, Stopwatch
 from tests.heavy import mark_vllm, transformers_installed, vllm_installed
-from tests.model_fixture import close_bindings_files, own, prepared_model, tokenizer
+from tests.model_fixture import close_bindings_files, own, plain_model, prepared_model, tokenizer
 from tests.ordering import keep_together, shuffle
 from tests.pace import Pace
 from tests.quick import NoProcesses, Quick
@@ -21,7 +21,7 @@ from tests.services.kafka import KafkaServer, OwnKafka
 from tests.services.milvus import MilvusServer
 from tests.services.mock_kafka import MockKafka
 
-__all__ = ["own", "prepared_model", "tokenizer", "transformers_installed", "vllm_installed"]
+__all__ = ["own", "plain_model", "prepared_model", "tokenizer", "transformers_installed", "vllm_installed"]
 
 
 _USUAL = hypothesis.settings.get_profile(hypothesis.settings.get_current_profile_name())

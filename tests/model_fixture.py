@@ -1,4 +1,4 @@
-"""The model that is installed with vectail, prepared once for all test runs (in `.cache/model`, which git ignores)."""
+"""The models that are installed with vectail, prepared once for all test runs (in `.cache/model`, which git ignores)."""
 
 import sys
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from worker.embedding.model.folder import PLAIN
 from worker.embedding.model.prepared import PreparedModel, prepare_model
 from worker.embedding.model.reference_tokenizer import ReferenceTokenizer
 from worker.embedding.tokenizer import Tokenizer
@@ -15,22 +16,28 @@ CACHE = Path(__file__).parents[1] / ".cache" / "model"
 
 @pytest.fixture(scope="session")
 def prepared_model() -> PreparedModel:
-    """The default model, all-MiniLM-L6-v2."""
+    """The model of a new index, all-MiniLM-L6-v2-logs."""
     return prepare_model(None, CACHE)
 
 
+@pytest.fixture(scope="session")
+def plain_model() -> PreparedModel:
+    """The model that it was trained from, all-MiniLM-L6-v2."""
+    return prepare_model(None, CACHE, installed=PLAIN)
+
+
 @pytest.fixture(scope="module")
-def tokenizer(prepared_model: PreparedModel) -> Iterator[Tokenizer]:
-    """What the service would use on one thread."""
-    tokenizer = Tokenizer(prepared_model)
+def tokenizer(plain_model: PreparedModel) -> Iterator[Tokenizer]:
+    """One that leaves texts as they are."""
+    tokenizer = Tokenizer(plain_model)
     yield tokenizer
     tokenizer.close()
 
 
 @pytest.fixture(scope="module")
-def own(prepared_model: PreparedModel) -> ReferenceTokenizer:
+def own(plain_model: PreparedModel) -> ReferenceTokenizer:
     """The model's own, which is always right."""
-    return ReferenceTokenizer(prepared_model.tokenizer_json.read_text(encoding="utf-8"))
+    return ReferenceTokenizer(plain_model.tokenizer_json.read_text(encoding="utf-8"))
 
 
 def close_bindings_files() -> None:

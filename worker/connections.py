@@ -15,11 +15,13 @@ from producers import replies
 from producers.dead_letters import PRODUCER_PROPERTIES, LetterBox, TopicLetterBox
 from producers.kafka import KafkaProducer
 from producers.replies import ReplySender
+from sinks.milvus.filled_space import filled_space
 from sinks.milvus.lite import check_folder, local_folder
 from sinks.milvus.milvus_sink import MilvusSink, VectorSpace
 from sinks.sink import Sink
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.loaded import LoadedModel, model_of, space_of
+from worker.embedding.model.folder import PLAIN, TUNED
 from worker.embedding.model.space import EmbeddingSpace
 from worker.runtime.listening import Listening
 from worker.runtime.process import vectail_version
@@ -161,7 +163,25 @@ def _new_sink(settings: Settings, space: VectorSpace, say: Callable[[str], None]
 
 def index_space(settings: Settings) -> VectorSpace:
     """Return the space of the index that the settings' model fills. Raises ModelError."""
-    return vector_space(space_of(model_of(settings), settings.model.dims))
+    chosen = with_index_model(settings)
+    return vector_space(space_of(model_of(chosen), chosen.model.dims))
+
+
+def with_index_model(settings: Settings, say: Callable[[str], None] = lambda _line: None) -> Settings:
+    """Return settings that name the installed model which filled the index, where they leave it to that. Raises ModelError.
+
+    `say` gets a line if it is the plain one. An index of neither model is refused by whoever opens it.
+    """
+    if settings.model.folder is not None or settings.model.name != "auto":
+        return settings
+    filled = filled_space(settings.milvus)
+    for name in (TUNED, PLAIN):
+        chosen = settings.model_copy(update={"model": settings.model.model_copy(update={"name": name})})
+        if filled is None or space_of(model_of(chosen), chosen.model.dims).id == filled:
+            if name == PLAIN:
+                say(f"the index was filled with {PLAIN} and keeps it; {TUNED} finds more: index again into another milvus.collection")
+            return chosen
+    return settings
 
 
 def vector_space(space: EmbeddingSpace) -> VectorSpace:

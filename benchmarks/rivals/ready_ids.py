@@ -6,6 +6,7 @@ from benchmarks.own_stage import batches_of, encoded_templates
 from benchmarks.rivals.own_process import EmbedTexts, Vectors
 from worker.embedding.embedder import EncodedText
 from worker.embedding.loaded import load_model
+from worker.embedding.model.folder import PLAIN
 from worker.settings.settings import load_settings
 from worker.settings.tables import EngineTable
 
@@ -13,7 +14,7 @@ from worker.settings.tables import EngineTable
 def open_ready_ids(name: str, memory_share: float) -> EmbedTexts:
     """Load the engine with a share of the card's memory; texts are tokenised at the first pass only, which warms up."""
     engine_table = EngineTable.model_validate({"name": name, "memory_share": memory_share})
-    model = load_model(load_settings(None).model_copy(update={"engine": engine_table}))
+    model = load_model(load_settings(None, {"model": {"name": PLAIN}}).model_copy(update={"engine": engine_table}))
     chunks: list[EncodedText] = []
 
     def embed(texts: list[str]) -> Vectors:

@@ -158,6 +158,26 @@ QUERY_MUTATIONS: Changes = {
         "offset=_LENGTH_BYTES + header_bytes)",
         "worker/embedding/model/test_weights.py::a_bfloat16_is_the_upper_half_of_a_float32",
     ),
+    "worker/embedding/model/split_words.py: plurals and units are split like names of two words": (
+        "(?<=[A-Z])(?=[A-Z][a-z]{2})",
+        "(?<=[A-Z])(?=[A-Z][a-z])",
+        "worker/embedding/model/test_split_words.py::names_are_split_where_a_word_ends",
+    ),
+    "worker/embedding/model/space.py: vectors of split and of whole names share one cache": (
+        '**({"words": "split"} if self.splits_words else {})',
+        "**{}",
+        "worker/embedding/model/test_space.py::a_space_of_whole_names_has_the_id_that_it_had_before_names_were_split",
+    ),
+    "worker/embedding/model/prepared.py: the model that knows logs has the weights of the plain one": (
+        "weights = add_difference(weights, difference)",
+        "add_difference(weights, difference)",
+        "worker/embedding/model/test_prepared.py::engines_get_the_weights_with_the_difference_added_and_another_one_is_another_model",
+    ),
+    "worker/connections.py: a worker takes the newer model into an index of the plain one": (
+        "for name in (TUNED, PLAIN):",
+        "for name in (TUNED,):",
+        "worker/test_index_model.py::an_index_of_the_plain_model_keeps_it_which_is_said_once",
+    ),
     "worker/embedding/model/space.py: another text with another prefix has the cached vector of the text without one": (
         'text = (self._prefix + masked).encode("utf-8")',
         'text = masked.encode("utf-8")',

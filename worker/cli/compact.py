@@ -48,7 +48,7 @@ def compact_index(settings: Settings, screen: Screen, *, patience_s: float) -> d
         if names_server(settings.milvus.uri):
             with open_positions(settings.kafka) as positions:
                 check_inactive(settings.kafka.group, positions.state(settings.kafka.group))
-        with opened_index(settings, screen, patience_s=patience_s) as (sink, busy_retry):
+        with opened_index(settings, screen, patience_s=patience_s) as (sink, busy_retry, _):
             before = busy_retry.call(sink.counts).blocks
             with screen.progress() as show:
                 compactor = Compactor(sink, Surroundings())

@@ -23,7 +23,7 @@ from worker.cli.exits import user_error
 from worker.cli.options import Flags, worker_settings_or_fail
 from worker.cli.query_client import QueryClient
 from worker.cli.question_options import checked, checked_text
-from worker.cli.run import BackgroundService, load_or_fail, open_service
+from worker.cli.run import BackgroundService, load_or_fail, open_service, settings_of_index
 from worker.cli.screen import Screen
 from worker.cli.search_screen import show_demo
 from worker.cli.search_verb import ask
@@ -67,7 +67,7 @@ def demo(
             screen.say(f"No --data given: the index lives in {folder} and is removed at the end.")
         broker = EmbeddedBroker()
         stack.callback(broker.close)
-        settings = _settings(options, start, folder, broker.bootstrap_servers)
+        settings = settings_of_index(_settings(options, start, folder, broker.bootstrap_servers), screen.warn)
         _create_topics(settings)
         model = _load(start.files, settings, screen)
         background = BackgroundService(

@@ -76,7 +76,7 @@ def _replay(
         return _document(kafka, Replayed(), already=states[True], others=others, changed=True)
     if not is_wanted(states[False]):
         return _document(kafka, Replayed(letters=states[False]), already=states[True], others=others, changed=False)
-    sink, busy_retry = opened.enter_context(opened_index(settings, screen, patience_s=letter_filter.patience_s))
+    sink, busy_retry, settings = opened.enter_context(opened_index(settings, screen, patience_s=letter_filter.patience_s))
     with screen.progress() as show:
         replayer = open_replayer(
             settings,

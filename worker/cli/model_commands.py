@@ -17,9 +17,7 @@ CacheOption = Annotated[Path | None, typer.Option(metavar="DIR", help="Where pre
 @model_app.command("prepare")
 @takes_shared(kafka=False)
 def model_prepare_verb(
-    folder: Annotated[
-        Path | None, typer.Argument(help="Folder of a Hugging Face model. Default: all-MiniLM-L6-v2.", metavar="HF_DIR")
-    ] = None,
+    folder: Annotated[Path | None, typer.Argument(help="Folder of a Hugging Face model. Default: model.name.", metavar="HF_DIR")] = None,
     *,
     cache: CacheOption = None,
     shared: Shared,

@@ -14,7 +14,7 @@ from producers.kafka import ProducerMisconfigured
 from sinks.sink import Sink, SinkBroken, SinkBusy, SinkMismatch, SinkRejected
 from worker.cli.exits import failure, user_error
 from worker.cli.screen import Screen
-from worker.connections import open_sink
+from worker.connections import open_sink, with_index_model
 from worker.embedding.guarded_engine import EngineFailed
 from worker.embedding.model.errors import ModelError
 from worker.inspecting.busy_retry import BusyRetry
@@ -29,14 +29,17 @@ class OpenedIndex(NamedTuple):
     sink: Sink
     busy_retry: BusyRetry
     """Waits for a busy server as long as the user has patience."""
+    settings: Settings
+    """They name the model that filled it."""
 
 
 @contextmanager
 def opened_index(settings: Settings, screen: Screen, *, patience_s: float) -> Iterator[OpenedIndex]:
-    """Open the existing index of the settings' model. Raises ModelError, SinkMismatch, SinkBusy and SinkBroken."""
+    """Open the existing index. Raises ModelError, SinkMismatch, SinkBusy and SinkBroken."""
     busy_retry = BusyRetry(limit_s=patience_s, say=screen.warn, pause=threading.Event().wait, clock=time.monotonic)
-    with open_sink(settings, say=screen.warn, wait=busy_retry.call) as sink:
-        yield OpenedIndex(sink, busy_retry)
+    chosen = with_index_model(settings)
+    with open_sink(chosen, say=screen.warn, wait=busy_retry.call) as sink:
+        yield OpenedIndex(sink, busy_retry, chosen)
 
 
 @contextmanager

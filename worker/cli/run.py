@@ -9,13 +9,13 @@ from sinks.sink import SinkMismatch
 from worker.cli.exit_codes import CRASHED, DRAIN_TIMEOUT, DRAINED, USER_ERROR
 from worker.cli.exits import CommandFailed, exit_early_on, stop_on_signals, user_error
 from worker.cli.offsets_verb import plan_reset
-from worker.connections import open_connections
+from worker.connections import open_connections, with_index_model
 from worker.embedding.loaded import LoadedModel, load_model
 from worker.embedding.model.errors import ModelError
 from worker.runtime.dead_letter_topic import warn_of_expiry
 from worker.runtime.kafka_admin import BrokerAway, KafkaAdmin
 from worker.runtime.listening import HttpRefused, Listening, listen
-from worker.runtime.logs import configure_logs, inform, rate_limited_log, report_crash
+from worker.runtime.logs import configure_logs, inform, rate_limited_log, report_crash, warn
 from worker.runtime.stage import Stage
 from worker.runtime.tracing import TracingMissing
 from worker.service.service import Service
@@ -54,6 +54,7 @@ def run_worker(settings: Settings, *, number: int | None = None, start: Target |
     if number is None or number == 1:
         threading.Thread(target=_check_dead_letter_topic, args=(settings.kafka,), name="dead-letter-topic", daemon=True).start()
     with exit_early_on(stop):
+        settings = settings_of_index(settings, warn)
         model = load_or_fail(settings)
     inform("model ready", model=model.prepared.name, engine=model.engine.name, space=model.space.id)
     ending = run_service(open_service(settings, model, say=rate_limited_log().warn, stop=stop, http=http, adopt=adopt))
@@ -69,6 +70,14 @@ def listen_or_fail(settings: Settings) -> Listening | None:
     try:
         return listen(settings.http) if settings.http.enabled else None
     except HttpRefused as error:
+        raise user_error(error) from error
+
+
+def settings_of_index(settings: Settings, say: Callable[[str], None]) -> Settings:
+    """Name the model that the index was filled with. Raises CommandFailed (a user error)."""
+    try:
+        return with_index_model(settings, say)
+    except ModelError as error:
         raise user_error(error) from error
 
 

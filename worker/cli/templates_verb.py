@@ -12,7 +12,7 @@ from sinks.row import Vector
 from worker.asking.question import Query
 from worker.cli.exits import user_error
 from worker.cli.opened_index import failures_in_one_line
-from worker.connections import open_sink, vector_space
+from worker.connections import open_sink, vector_space, with_index_model
 from worker.embedding.loaded import load_model, model_of, space_of
 from worker.embedding.model.space import EmbeddingSpace
 from worker.querying.query_text import new_query_encoder
@@ -37,7 +37,7 @@ def read_directly(settings: Settings, request: Mapping[str, object], timeout_s: 
 
 
 def _read(settings: Settings, query: Query, started_s: float, timeout_s: float) -> dict[str, object]:
-    space, vector = _space_and_vector(settings, query.text)
+    space, vector = _space_and_vector(with_index_model(settings), query.text)
 
     def is_over() -> bool:
         return time.monotonic() - started_s >= timeout_s

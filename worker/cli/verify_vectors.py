@@ -22,7 +22,7 @@ def verify_vectors(settings: Settings, *, number: int, repair: bool, patience_s:
     configure_logs(quiet=True)
     started_s = time.monotonic()
     with failures_in_one_line(settings, "the vectors cannot be compared"), ExitStack() as opened:
-        sink, busy_retry = opened.enter_context(opened_index(settings, screen, patience_s=patience_s))
+        sink, busy_retry, settings = opened.enter_context(opened_index(settings, screen, patience_s=patience_s))
         embedder = TemplateEmbedder(load_model(settings), busy_retry)
         opened.callback(embedder.close)
         report = VectorAuditor(sink=sink, busy_retry=busy_retry, embedder=embedder).compare_sample(number, repair=repair)

@@ -73,7 +73,7 @@ def verify_topics(settings: Settings, options: VerifyOptions, screen: Screen) ->
 
 
 def _verify(settings: Settings, options: VerifyOptions, screen: Screen, opened: ExitStack) -> tuple[list[_Range], VerifyReport]:
-    sink, busy_retry = opened.enter_context(opened_index(settings, screen, patience_s=options.patience_s))
+    sink, busy_retry, settings = opened.enter_context(opened_index(settings, screen, patience_s=options.patience_s))
     expected_lines = open_expected_lines(settings)
     opened.callback(expected_lines.close)
     kafka = settings.kafka

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from worker.cli.exit_codes import CRASHED, DRAINED
 from worker.cli.exits import CommandFailed, failure, user_error
 from worker.cli.options import Flags
+from worker.connections import with_index_model
 from worker.embedding.engine.cpu_count import cpu_count
 from worker.embedding.loaded import model_of
 from worker.embedding.model.errors import ModelError
@@ -59,7 +60,7 @@ def run_workers(settings: Settings, config: Path | None, count: int) -> int:
         raise user_error(f"--workers {count} would give all of them the same group.instance.id; remove it from kafka.librdkafka")
     configure_logs()
     try:
-        model_of(settings)  # prepares the model once, before every worker looks for it
+        model_of(with_index_model(settings))  # prepares the model once, before every worker looks for it
     except ModelError as error:
         raise user_error(error) from error
     group = WorkerGroup(config, count)

@@ -15,6 +15,7 @@ from worker.embedding.engine.llama import LlamaEngine
 from worker.embedding.engine.matryoshka import TruncatingEngine, truncated
 from worker.embedding.guarded_engine import WORST_ALLOWED_COSINE, worst_cosine
 from worker.embedding.model.errors import ModelError
+from worker.embedding.model.folder import TUNED
 from worker.embedding.model.golden import Golden, load_golden
 from worker.embedding.model.prepared import PreparedModel, prepare_model
 from worker.embedding.model.space import EmbeddingSpace
@@ -48,10 +49,11 @@ class LoadedModel:
 
 
 def model_of(settings: Settings) -> PreparedModel:
-    """Return the prepared model that the settings name; prepares it if needed. Raises ModelError."""
+    """Return the prepared model that the settings name, for `auto` that of a new index; prepares it if needed. Raises ModelError."""
     table = settings.model
     folder = table.folder.expanduser() if table.folder is not None else None
-    prepared = prepare_model(folder, table.cache.expanduser(), pooling=table.pooling)
+    installed = TUNED if table.name == "auto" else table.name
+    prepared = prepare_model(folder, table.cache.expanduser(), pooling=table.pooling, installed=installed)
     max_tokens = table.max_tokens or prepared.max_tokens
     if max_tokens > prepared.max_tokens:
         raise ModelError(f"model.max_tokens is {max_tokens}; {prepared.name} takes at most {prepared.max_tokens}")
@@ -75,6 +77,7 @@ def space_of(model: PreparedModel, dims: int | None = None) -> EmbeddingSpace:
         dim=dims or model.dim,
         document_prefix=model.document_prefix,
         query_prefix=model.query_prefix,
+        splits_words=model.splits_words,
     )
 
 

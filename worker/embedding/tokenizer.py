@@ -21,6 +21,7 @@ from worker.embedding.model.errors import ModelError
 from worker.embedding.model.fallback_texts import FallbackTexts
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.model.reference_tokenizer import ReferenceTokenizer
+from worker.embedding.model.split_words import split_words
 from worker.embedding.model.wordpiece import WordPiece, read_wordpiece
 from worker.embedding.parity_sample import SAMPLE, TokenDifference
 
@@ -47,7 +48,7 @@ class Encoded(NamedTuple):
 
 
 class Tokenizer:
-    """Ids equal those of the model's own tokenizer.
+    """Ids equal those of the model's own tokenizer, after `split_words` if the model takes split texts.
 
     Holds the vocabulary in `tokenizers` and, if `uses_llama`, also in llama.cpp.
     Thread: one; every thread makes its own.
@@ -65,6 +66,7 @@ class Tokenizer:
         self.fallback_texts = 0
         """How many of them went to the model's own tokenizer."""
         self._own = ReferenceTokenizer(tokenizer_json, source)
+        self._splits_words = model.splits_words
         self._room = np.empty(0, dtype=np.int32)
         self._lowercase = False
         self._closed = False
@@ -90,7 +92,7 @@ class Tokenizer:
     def first_difference(self, texts: Sequence[str]) -> TokenDifference | None:
         """Compare with the model's own tokenizer; returns the first text that differs."""
         encoded = self.encode(texts)
-        for index, wanted in enumerate(self._own.encode([_clean(text) for text in texts])):
+        for index, wanted in enumerate(self._own.encode([_clean(text) for text in self._split(texts)])):
             if not np.array_equal(encoded.text(index), wanted):
                 return TokenDifference(texts[index], encoded.text(index), wanted)
         return None
@@ -123,6 +125,7 @@ class Tokenizer:
         """Write the ids of all texts to `_room`; return their offsets, int64[n + 1]."""
         if self._closed:
             raise RuntimeError("the tokenizer is closed")
+        texts = self._split(texts)
         encoded = [text.encode("utf-8", "replace") for text in texts]
         if self._lowercase:
             encoded = [text.lower() for text in encoded]
@@ -135,6 +138,9 @@ class Tokenizer:
         if len(self._room) < room:
             self._room = np.empty(2 * room, dtype=np.int32)
         return self._fill_room(encoded, own)
+
+    def _split(self, texts: Sequence[str]) -> Sequence[str]:
+        return [split_words(text) for text in texts] if self._splits_words else texts
 
     def _fallback_indices(self, encoded: list[bytes]) -> list[int]:
         """Indices of the texts that go to the model's own tokenizer, ascending."""

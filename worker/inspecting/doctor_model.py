@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from worker.asking.lane_question import STARTS_OR_STOPS, TakeRequest, ask_lane
 from worker.asking.refusals import Refused
+from worker.connections import with_index_model
 from worker.embedding.engine.engine import Engine
 from worker.embedding.engine.matryoshka import truncated
 from worker.embedding.guarded_engine import WORST_ALLOWED_COSINE, worst_cosine
@@ -76,7 +77,7 @@ def look_at_model(settings: Settings, load: Callable[[], Load]) -> dict[str, Ver
     if chosen_engine(settings.engine) == "vllm" and (answered := ask_doctor(settings.http, "model", timeout_s=_ASK_S)):
         return answered
     try:
-        model = model_of(settings)
+        model = model_of(with_index_model(settings))
         if settings.model.folder is None:
             check_released(default_folder())
     except ModelError as error:

@@ -124,7 +124,10 @@ class ModelTable(Table):
     """The embedding model, and how it is used."""
 
     folder: Path | None = None
-    """Folder of a BERT sentence model in Hugging Face's layout. Not set: the packaged all-MiniLM-L6-v2."""
+    """Folder of a BERT sentence model in Hugging Face's layout. Not set: `name`."""
+    name: Literal["auto", "all-MiniLM-L6-v2-logs", "all-MiniLM-L6-v2"] = "auto"
+    """Which of the two installed models, where no `folder` is set. `auto`: the one that filled the index; for a new index
+    all-MiniLM-L6-v2-logs, which was trained on questions about logs."""
     cache: Path = Path("~/.cache/vectail/models")
     """Folder for the prepared files of models."""
     document_prefix: str | None = None
@@ -137,6 +140,12 @@ class ModelTable(Table):
     """How the vectors of tokens become one. Not set: what the model's files say."""
     dims: int | None = Field(default=None, ge=1)
     """Keep this many components of each vector; only for models trained for it (Matryoshka). Not set: all."""
+
+    @model_validator(mode="after")
+    def _check_choice(self) -> Self:
+        if self.folder is not None and self.name != "auto":
+            raise ValueError("model.folder and model.name both name a model; remove one of them")
+        return self
 
 
 class EngineTable(Table):

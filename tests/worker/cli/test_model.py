@@ -12,7 +12,7 @@ def test_show_says_what_the_model_is(run_here: RunHere, prepared_model: Prepared
 
     facts = {line[:17].strip(): line[17:] for line in ended.out.splitlines()}
     assert (ended.exit_code, ended.err) == (0, "")
-    assert facts["name"] == "all-MiniLM-L6-v2"
+    assert facts["name"] == "all-MiniLM-L6-v2-logs"
     assert facts["vectors"] == "384 dimensions, length 1"
     assert facts["longest text"] == "256 tokens"
     assert facts["pooling"] == "mean"

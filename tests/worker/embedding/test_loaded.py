@@ -62,13 +62,28 @@ def test_prefixes_and_token_limit_may_be_set(prepared_model: PreparedModel) -> N
 @pytest.mark.parametrize(
     ("table", "reason"),
     [
-        ({"max_tokens": 257}, r"^model\.max_tokens is 257; all-MiniLM-L6-v2 takes at most 256$"),
-        ({"dims": 385}, r"^model\.dims is 385; the vectors of all-MiniLM-L6-v2 have 384 components$"),
+        ({"max_tokens": 257}, r"^model\.max_tokens is 257; all-MiniLM-L6-v2-logs takes at most 256$"),
+        ({"dims": 385}, r"^model\.dims is 385; the vectors of all-MiniLM-L6-v2-logs have 384 components$"),
     ],
 )
 def test_more_than_the_model_has_is_refused(table: dict[str, int], reason: str) -> None:
     with pytest.raises(ModelError, match=reason):
         model_of(settings(**table))
+
+
+def test_the_plain_model_is_a_space_of_its_own_and_still_the_one_of_older_indexes(
+    prepared_model: PreparedModel, plain_model: PreparedModel
+) -> None:
+    assert model_of(settings(name="all-MiniLM-L6-v2")) == plain_model
+    assert model_of(settings(name="all-MiniLM-L6-v2-logs")) == prepared_model
+    assert space_of(plain_model).id == "608ddf1391903187"
+    assert space_of(plain_model).id != space_of(prepared_model).id
+    assert space_of(prepared_model).parts["words"] == "split"
+
+
+def test_a_folder_and_a_name_are_not_both_taken() -> None:
+    with pytest.raises(ValueError, match=r"model\.folder and model\.name both name a model"):
+        settings(folder="/models/other", name="all-MiniLM-L6-v2")
 
 
 @pytest.mark.parametrize("name", ["document_prefix", "query_prefix"])
@@ -127,7 +142,7 @@ def test_cutting_the_vectors_of_a_model_that_was_not_trained_for_it_is_said() ->
     (line,) = logs
     assert line["log_level"] == "warning"
     assert line["event"].startswith("model.dims cuts vectors of a model that does not say it was trained for it")
-    assert (line["model"], line["dims"]) == ("all-MiniLM-L6-v2", 64)
+    assert (line["model"], line["dims"]) == ("all-MiniLM-L6-v2-logs", 64)
 
 
 @pytest.mark.parametrize(

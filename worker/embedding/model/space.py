@@ -26,6 +26,8 @@ class EmbeddingSpace:
     dim: int
     document_prefix: str
     query_prefix: str
+    splits_words: bool = False
+    """Whether `worker.embedding.model.split_words` comes before the tokenizer."""
 
     @property
     def parts(self) -> dict[str, str]:
@@ -38,6 +40,7 @@ class EmbeddingSpace:
             "dims": str(self.dim),
             "document_prefix": self.document_prefix,
             "query_prefix": self.query_prefix,
+            **({"words": "split"} if self.splits_words else {}),
         }
 
     @property

@@ -12,6 +12,7 @@ from pathlib import Path
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.folder import Pooling, read_json
 from worker.embedding.model.staging import write_whole
+from worker.embedding.model.weights import sha256_of
 
 Files = dict[str, list[int]]
 """Path relative to the source folder → size in bytes and time of the last change in ns."""
@@ -26,9 +27,15 @@ def files_of(source: Path) -> Files:
     return {str(file.relative_to(source)): [file.stat().st_size, file.stat().st_mtime_ns] for file in sorted(files)}
 
 
-def stamp_of(source: Path, cache: Path, pooling: Pooling | None) -> Path:
-    """Return the path of the stamp for this source and this override of its pooling."""
-    return cache / f"{hashlib.sha256(os.fsencode(source) + b'/' + (pooling or '').encode()).hexdigest()[:16]}.stamp"
+def stamp_of(source: Path, cache: Path, pooling: Pooling | None, difference: Path | None = None) -> Path:
+    """Return the path of the stamp for this source, this override of its pooling and what is added to its weights.
+
+    Raises ModelError if that cannot be read.
+    """
+    parts = [os.fsencode(source), (pooling or "").encode()]
+    if difference is not None:
+        parts.append(sha256_of([difference]).encode())
+    return cache / f"{hashlib.sha256(b'/'.join(parts)).hexdigest()[:16]}.stamp"
 
 
 def read_stamp(stamp: Path, source: Path) -> Path | None:

@@ -43,8 +43,8 @@ def read_weights(files: Sequence[Path]) -> Weights:
     return weights
 
 
-def save_weights(weights: Weights, file: Path) -> None:
-    """Write one safetensors file of float32. Raises OSError."""
+def save_weights(weights: Mapping[str, NDArray[np.floating]], file: Path) -> None:
+    """Write one safetensors file in the number format of its weights. Raises OSError."""
     try:
         save_file(dict(weights), file, metadata={"format": "pt"})  # as Transformers writes and expects
     except SafetensorError as error:
@@ -57,7 +57,7 @@ def sha256_of(files: Sequence[Path]) -> str:
     For several shards it is the SHA-256 of what `sha256sum` prints for them in the order of their names: one line `<hex>  <name>` each.
     The index file is left out, because all shards are read in any case. Raises ModelError.
     """
-    digests = {file.name: _sha256_of_one(file) for file in sorted(files)}
+    digests = {file.name: _sha256_of_one(file) for file in sorted(files, key=lambda one: one.name)}
     if len(digests) == 1:
         return next(iter(digests.values()))
     listed = "".join(f"{digest}  {name}\n" for name, digest in digests.items())

@@ -1,5 +1,6 @@
 """A model is prepared once, completely or not at all, and outlives its source folder."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -9,14 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.worker.embedding.model.tiny import Tiny, make_folder, write_json
 from worker.embedding.loaded import space_of
+from worker.embedding.model.difference import LOGS
 from worker.embedding.model.errors import ModelError
+from worker.embedding.model.folder import WEIGHTS
 from worker.embedding.model.golden import load_golden
 from worker.embedding.model.prepared import FORMAT, PreparedModel, load_prepared, prepare_model
-from worker.embedding.model.weights import sha256_of
+from worker.embedding.model.weights import read_weights, save_weights, sha256_of
 
 
 @pytest.fixture
@@ -211,8 +215,38 @@ def test_processes_that_prepare_at_once_all_get_the_same_sound_model(source: Pat
     assert left_overs(cache) == []
 
 
-def test_the_default_model_is_prepared_with_its_name(prepared_model: PreparedModel) -> None:
-    assert prepared_model.name == "all-MiniLM-L6-v2"
-    assert replace(prepared_model) == prepared_model
-    assert (prepared_model.dim, prepared_model.max_tokens, prepared_model.vocabulary_size) == (384, 256, 30_522)
-    assert prepared_model.weights_sha256 == "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+def test_the_plain_model_is_prepared_with_its_name(plain_model: PreparedModel) -> None:
+    assert (plain_model.name, plain_model.splits_words) == ("all-MiniLM-L6-v2", False)
+    assert replace(plain_model) == plain_model
+    assert (plain_model.dim, plain_model.max_tokens, plain_model.vocabulary_size) == (384, 256, 30_522)
+    assert plain_model.weights_sha256 == "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+
+def test_the_model_of_a_new_index_has_the_same_shape_other_weights_and_split_words(
+    prepared_model: PreparedModel, plain_model: PreparedModel
+) -> None:
+    assert (prepared_model.name, prepared_model.splits_words) == ("all-MiniLM-L6-v2-logs", True)
+    same = ("dim", "max_tokens", "vocabulary_size", "architecture", "tokenizer_sha256", "pooling")
+    assert [getattr(prepared_model, name) for name in same] == [getattr(plain_model, name) for name in same]
+    listed = f"{sha256_of([LOGS])}  logs.safetensors\n{plain_model.weights_sha256}  model.safetensors\n"
+    assert prepared_model.weights_sha256 == hashlib.sha256(listed.encode()).hexdigest()
+
+
+def test_engines_get_the_weights_with_the_difference_added_and_another_one_is_another_model(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plain_model: PreparedModel
+) -> None:
+    name = "encoder.layer.0.output.dense.weight"
+    before = read_weights([plain_model.hf / WEIGHTS])
+    found = []
+    for number in (1.0, 2.0):
+        file = tmp_path / "logs.safetensors"
+        save_weights({f"{name}.tall": np.full((384, 1), number), f"{name}.wide": np.full((1, 1536), 0.5)}, file)
+        monkeypatch.setattr("worker.embedding.model.prepared.LOGS", file)
+        model = prepare_model(None, cache)
+        assert prepare_model(None, cache) == model
+        after = read_weights([model.hf / WEIGHTS])
+        assert {one for one in before if not np.array_equal(before[one], after[one])} == {name}
+        assert np.allclose(after[name] - before[name], number / 2, atol=1e-6)
+        found.append(model)
+    assert found[0].folder != found[1].folder
+    assert space_of(found[0]).id != space_of(found[1]).id

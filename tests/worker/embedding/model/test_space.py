@@ -25,7 +25,7 @@ SPACE = EmbeddingSpace(
 def test_no_part_is_left_out_of_the_id(name: str) -> None:
     """A part added later must be hashed, too, or one index would mix vectors of two spaces."""
     value: Any = getattr(SPACE, name)
-    other: Any = value + type(value)("1")
+    other: Any = not value if isinstance(value, bool) else value + type(value)("1")
     assert replace(SPACE, **{name: other}).id != SPACE.id
 
 
@@ -37,6 +37,11 @@ def _blake2b(*parts: str, size_bytes: int) -> str:
 def test_ids_are_blake2b_over_length_prefixed_parts_so_a_later_version_finds_its_vectors_again() -> None:
     assert SPACE.id == _blake2b("aa", "layers=6", "bb", "mean", "384", "", "query: ", size_bytes=8)
     assert Digester(SPACE, "passage: ").digest("café") == _blake2b(SPACE.id, "passage: café", size_bytes=16)
+
+
+def test_a_space_of_whole_names_has_the_id_that_it_had_before_names_were_split() -> None:
+    assert "words" not in SPACE.parts
+    assert replace(SPACE, splits_words=True).parts == SPACE.parts | {"words": "split"}
 
 
 @given(st.text("aé", max_size=4), st.text("aé", max_size=4))
