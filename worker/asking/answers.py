@@ -80,7 +80,11 @@ class GroupJson(TypedDict, total=False):
 class ScoreJson(TypedDict, total=False):
     """How well something fits a text."""
 
-    score: float
+    score: Annotated[float, Says("description", "cosine of the text and the template; by words, BM25")]
+    similarity: Annotated[
+        Literal["strong", "weak", "none"],
+        Says("description", "what the cosine means in this model's space; left out where that is unknown"),
+    ]
 
 
 class HitFamilyJson(GroupJson, FamilyFiguresJson):
@@ -149,6 +153,9 @@ class AnsweredJson(CompleteJson):
 
     mode: NotRequired[Mode]
     widened: NotRequired[Annotated[bool, Says("description", "true where all time was searched, not the window")]]
+    nothing_close: NotRequired[
+        Annotated[bool, Says("description", "true where nothing has to do with the text; what comes is the nearest nevertheless")]
+    ]
     seconds: NotRequired[dict[str, float]]
 
 

@@ -20,13 +20,12 @@ from worker.runtime.wording import counted
 
 _LINE_SHARE = 0.55
 """The least share of the width that lines get; with less left, the details of a hit are shown below its line, not beside it."""
-_DECIMALS = {"words": 2, "hybrid": 4}
-"""Decimals of a score, by mode: `hybrid` adds small reciprocal ranks, BM25 (`words`) has no upper bound; cosines get three."""
-_SCORE = TableColumn("score", "green", is_right=True)
+_FIT = TableColumn("fit", "green", is_right=True)
 _MATCH = "bold red"
 """Style of the query's words, as in grep."""
 _FIELDS = "dim"
 _NAME = "bold"
+_NOTHING_CLOSE = "Nothing close to this is in the index. The nearest, which may have nothing to do with it:"
 _CUT = "The search was cut short by a limit or its deadline; there may be more."
 
 Answer = Mapping[str, Any]
@@ -78,10 +77,8 @@ def show_hits(screen: Screen, answer: Answer, *, advice: str = "", offers_neighb
     hits: Sequence[HitJson] = answer["hits"]
     day, times = shown_times([hit["time"] for hit in hits])
     _show_head(screen, answer["text"] or "the newest lines", answer, day)
-    if hits and "score" in hits[0]:
-        decimals = _DECIMALS.get(answer.get("mode") or "", 3)
-        scores = [f"{hit['score']:.{decimals}f}" for hit in hits]
-        _show_table(screen, hits, times, _SCORE, scores, matching(answer["text"]))
+    if any("score" in hit for hit in hits):
+        _show_table(screen, hits, times, _FIT, _fits(hits), matching(answer["text"]))
     elif hits:
         numbers = [str(place) for place in range(1, len(hits) + 1)]
         _show_table(screen, hits, times, TableColumn("", "green", is_right=True), numbers, None)
@@ -130,17 +127,15 @@ def show_templates(
         day, times = shown_times([template[end] for template in templates for end in ("first", "last")])
         if day:
             screen.write((day, "dim"))
-        has_score = "score" in templates[0]
-        decimals = _DECIMALS.get(answer.get("mode") or "", 3)
+        fits = _fits(templates) if any("score" in template for template in templates) else []
         rows: list[list[Sequence[StyledText]]] = []
         for row, template in enumerate(templates):
             example = template["text"] if template["example"] is None else template["example"]
-            score = [f"{template['score']:.{decimals}f}"] if has_score else []
-            figures = (*score, f"{template['lines']:,}", times[2 * row], times[2 * row + 1])
+            figures = (*fits[row : row + 1], f"{template['lines']:,}", times[2 * row], times[2 * row + 1])
             name: list[StyledText] = [(printable(template["name"]), _NAME), ("\n", "")] if "name" in template else []
             rows.append([*([(figure, "")] for figure in figures), [*name, *_line(example, pattern), *_members(template)]])
         figures_of = (TableColumn("lines", "cyan", is_right=True), TableColumn("first", "dim"), TableColumn("last", "dim"))
-        screen.table([*((_SCORE,) if has_score else ()), *figures_of, TableColumn("example", is_wide=True)], rows)
+        screen.table([*((_FIT,) if fits else ()), *figures_of, TableColumn("example", is_wide=True)], rows)
     if not answer["complete"]:
         screen.say("The count is incomplete: a limit or the time-out cut it short.")
 
@@ -154,6 +149,13 @@ def _show_head(screen: Screen, asked: str, answer: Answer, day: str) -> None:
     about = " · ".join(part for part in (printable(answer.get("mode") or ""), f"{answer['seconds'] * 1000:.0f} ms", day) if part)
     screen.say("")
     screen.write((printable(asked), "bold cyan"), (f"  · {about}", "dim"))
+    if answer.get("nothing_close"):
+        screen.say(_NOTHING_CLOSE)
+
+
+def _fits(found: Sequence[HitJson] | Sequence[FamilyJson]) -> list[str]:
+    """Return of each of what was found how well it fits: by meaning the similarity and the cosine, by words a score without a bound."""
+    return [" ".join((one.get("similarity", ""), f"{one['score']:.2f}")).strip() if "score" in one else "" for one in found]
 
 
 def _show_table(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from sinks.line import Line
-from sinks.row import Vector
+from sinks.row import TemplateText, Vector
 from sinks.sink import TemplateHit
 from worker.asking.question import Mode, Query
 from worker.querying.dense import rank_by_meaning
@@ -18,6 +18,7 @@ from worker.querying.lexical import lines_with_identifiers, rank_by_words, score
 from worker.querying.query_words import words_of
 from worker.querying.ranking import Index, OutOfTime, RankedTemplate, Ranking, SearchBounds, by_family, groups_of_lines
 from worker.querying.scope import Scope, scope_of
+from worker.querying.similarity import Fit, Similarities
 
 PER_TEMPLATE = 1
 
@@ -25,10 +26,14 @@ PER_TEMPLATE = 1
 class Hit(NamedTuple):
     """A line, and how well it fits."""
 
-    score: float | None
-    """Of the best template of its family: cosine similarity of query and template (dense), BM25 score of the template's text (words), or
-    fused ranks (hybrid); None without a text."""
+    fit: Fit | None
+    """Of its family; None without a text."""
     line: Line
+
+    @property
+    def score(self) -> float | None:
+        """How well it fits."""
+        return None if self.fit is None else self.fit.score
 
 
 class SearchResult(NamedTuple):
@@ -78,9 +83,9 @@ def _find(index: Index, sought: PreparedQuery, scope: Scope, deadline_passed: Ou
     if sought.vector is None and sought.is_exact and query.per_template is query.per_family is None:
         words = words_of(query.text)
         exact = lines_with_identifiers(index, words, query.k, bounds)
-        return SearchResult([Hit(score_of(words, line), line) for line in exact.lines], exact.complete)
+        return SearchResult([Hit(Fit(score_of(words, line)), line) for line in exact.lines], exact.complete)
     ranking = rank(index, sought, bounds)
-    return SearchResult(_shown(ranking.templates, bounds), ranking.complete)
+    return SearchResult(_shown(ranking.templates, bounds, similarities_of(index, sought, ranking)), ranking.complete)
 
 
 def rank(index: Index, sought: PreparedQuery, bounds: SearchBounds) -> Ranking:
@@ -93,20 +98,30 @@ def rank(index: Index, sought: PreparedQuery, bounds: SearchBounds) -> Ranking:
     return rank_by_both(index, sought.vector, words, bounds, sought.near)
 
 
+def similarities_of(index: Index, sought: PreparedQuery, ranking: Ranking) -> Similarities:
+    """Return what judges a ranking; of one by meaning alone the cosines are known."""
+    by_meaning = (
+        [TemplateHit(one.template, one.score, TemplateText("")) for one in ranking.templates] if mode_of(sought) == "dense" else sought.near
+    )
+    return Similarities(index, sought.vector, sought.query.text or "", by_meaning or ())
+
+
 def _per_family(query: Query) -> int | None:
     if query.per_family is None and (query.filters.template or query.filters.family):
         return None
     return query.per_family or query.per_template or PER_TEMPLATE
 
 
-def _shown(templates: Sequence[RankedTemplate], bounds: SearchBounds) -> list[Hit]:
-    """Return the lines that stand for ranked templates."""
-    if bounds.per_family is None:
-        return [Hit(template.score, line) for template in templates for line in template.lines[: bounds.per_template]][: bounds.k]
+def _shown(templates: Sequence[RankedTemplate], bounds: SearchBounds, similarities: Similarities) -> list[Hit]:
+    """Return the lines that stand for ranked templates. Raises SinkBusy."""
+    kinds = [[template] for template in templates] if bounds.per_family is None else list(by_family(templates).values())
+    kinds = kinds[: bounds.k]
+    similarities.read(members[0] for members in kinds)
     hits: list[Hit] = []
-    for members in by_family(templates).values():
+    for members in kinds:
         lines = [line for template in members for line in template.lines[: bounds.per_template]]
-        hits += [Hit(members[0].score, line) for line in lines[: bounds.per_family]]
+        fit = similarities.fit_of(members[0])
+        hits += [Hit(fit, line) for line in lines[: bounds.per_family]]
     return hits[: bounds.k]
 
 
