@@ -18,6 +18,16 @@ QUERY_MUTATIONS: Changes = {
         "return np.asarray(np.broadcast_to(rows.mean(axis=0), rows.shape), np.float64)",
         "worker/embedding/model/test_nearness.py::a_model_that_knows_nothing_has_no_cut_even_if_each_text_is_like_itself",
     ),
+    "worker/querying/kinds.py: opened and closed are one kind": (
+        "    if is_telling(word) or word.lower() in _STATES:\n        return False\n",
+        "",
+        "worker/querying/test_kinds.py::a_state_a_code_and_short_texts_stay_apart",
+    ),
+    "worker/querying/family_kinds.py: where most are of one kind few hits are shown": (
+        "if is_enough or not wanted.is_met_by",
+        "if True or not wanted.is_met_by",
+        "worker/querying/test_family_kinds.py::where_most_are_of_one_kind_more_are_ranked",
+    ),
     "worker/querying/similarity.py: what has every word of a question is nothing close": (
         ">= self.cuts.near or is_literal else",
         ">= self.cuts.near else",

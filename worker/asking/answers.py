@@ -87,12 +87,21 @@ class ScoreJson(TypedDict, total=False):
     ]
 
 
+class AlikeJson(TypedDict):
+    """A family that differs from a hit's in one word."""
+
+    family: str
+    word: str
+
+
 class HitFamilyJson(GroupJson, FamilyFiguresJson):
     """What a hit says of its family."""
 
 
 class HitJson(ScoreJson, LineJson, HitFamilyJson):
     """A line that a search found."""
+
+    alike: NotRequired[Annotated[list[AlikeJson], Says("description", "families that it stands for as well, nearest first, 64 at most")]]
 
 
 class FamilyJson(GroupJson, ScoreJson):

@@ -25,6 +25,7 @@ _MATCH = "bold red"
 """Style of the query's words, as in grep."""
 _FIELDS = "dim"
 _NAME = "bold"
+_FIRST_WORDS = 5
 _NOTHING_CLOSE = "Nothing close to this is in the index. The nearest, which may have nothing to do with it:"
 _CUT = "The search was cut short by a limit or its deadline; there may be more."
 
@@ -183,8 +184,7 @@ def _show_table(
         fields = shown_fields(hit.get("fields"), width)
         if fields:
             line += [("\n", ""), (fields, _FIELDS)]
-        stands_for = shown_family(hit)
-        if stands_for:
+        for stands_for in filter(None, (shown_family(hit), shown_alike(hit))):
             line += [("\n", ""), (stands_for, _FIELDS)]
         if not beside:
             under = [(detail.values[row], detail.style) for detail in details if detail.values[row]]
@@ -207,6 +207,13 @@ def shown_family(hit: HitJson) -> str:
     figures += [counted(lines, "line")] if lines > 1 else []
     family = f"family {hit['family']}" if templates > 0 else ""
     return " · ".join(part for part in (printable(hit.get("name", "")), ", ".join(figures), family) if part)
+
+
+def shown_alike(hit: HitJson) -> str:
+    """Return how many families more a hit stands for, and the words of the first ones."""
+    words = [printable(one["word"]) for one in hit.get("alike", ())]
+    named = ", ".join(words[:_FIRST_WORDS]) + (" …" if len(words) > _FIRST_WORDS else "")
+    return f"and {len(words)} more that {'differs' if len(words) == 1 else 'differ'} in one word: {named}" if words else ""
 
 
 def shown_fields(fields: object, width: int) -> str:

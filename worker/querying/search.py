@@ -1,22 +1,24 @@
 """Search ranks templates and shows lines: those that fit the query, and of each family of templates the lines that stand for it.
 
-The answer step calls it. Ten copies of the busiest template are not ten answers, nor are ten templates that differ in one word; only a
+The answer step calls it. Ten copies of the busiest template are not ten answers, nor are ten families that differ in one word; only a
 text of nothing but identifiers is answered with every line that has them, for then the lines themselves are wanted.
 """
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from sinks.line import Line
 from sinks.row import TemplateText, Vector
 from sinks.sink import TemplateHit
 from worker.asking.question import Mode, Query
-from worker.querying.dense import rank_by_meaning
+from worker.querying.dense import MOST_TEMPLATES, rank_by_meaning
+from worker.querying.family_kinds import AlikeFamily, FamilyKind, KindsFound, find_kinds
 from worker.querying.hybrid import rank_by_both
 from worker.querying.lexical import lines_with_identifiers, rank_by_words, score_of
 from worker.querying.query_words import words_of
-from worker.querying.ranking import Index, OutOfTime, RankedTemplate, Ranking, SearchBounds, by_family, groups_of_lines
+from worker.querying.ranking import Index, OutOfTime, Ranking, SearchBounds, groups_of_lines
 from worker.querying.scope import Scope, scope_of
 from worker.querying.similarity import Fit, Similarities
 
@@ -29,6 +31,8 @@ class Hit(NamedTuple):
     fit: Fit | None
     """Of its family; None without a text."""
     line: Line
+    alike: Sequence[AlikeFamily] = ()
+    """The families that it stands for as well."""
 
     @property
     def score(self) -> float | None:
@@ -84,8 +88,16 @@ def _find(index: Index, sought: PreparedQuery, scope: Scope, deadline_passed: Ou
         words = words_of(query.text)
         exact = lines_with_identifiers(index, words, query.k, bounds)
         return SearchResult([Hit(Fit(score_of(words, line)), line) for line in exact.lines], exact.complete)
-    ranking = rank(index, sought, bounds)
-    return SearchResult(_shown(ranking.templates, bounds, similarities_of(index, sought, ranking)), ranking.complete)
+    found = rank_kinds(index, sought, bounds)
+    return SearchResult(_shown(found.kinds, bounds), found.complete)
+
+
+def rank_kinds(index: Index, sought: PreparedQuery, bounds: SearchBounds) -> KindsFound:
+    """Rank kinds of families by the query's mode, enough of them for what is wanted. Raises SinkBusy."""
+    if sought.vector is not None and sought.near is None and bounds.templates is None and not bounds.only.not_templates:
+        sought = sought._replace(near=index.sink.templates.nearest(sought.vector[None], MOST_TEMPLATES)[0])
+    near = sought.near or ()
+    return find_kinds(index, partial(rank, index, sought), bounds, near, Similarities(index, sought.vector, sought.query.text or "", near))
 
 
 def rank(index: Index, sought: PreparedQuery, bounds: SearchBounds) -> Ranking:
@@ -112,16 +124,12 @@ def _per_family(query: Query) -> int | None:
     return query.per_family or query.per_template or PER_TEMPLATE
 
 
-def _shown(templates: Sequence[RankedTemplate], bounds: SearchBounds, similarities: Similarities) -> list[Hit]:
-    """Return the lines that stand for ranked templates. Raises SinkBusy."""
-    kinds = [[template] for template in templates] if bounds.per_family is None else list(by_family(templates).values())
-    kinds = kinds[: bounds.k]
-    similarities.read(members[0] for members in kinds)
+def _shown(kinds: Sequence[FamilyKind], bounds: SearchBounds) -> list[Hit]:
+    """Return the lines that stand for kinds."""
     hits: list[Hit] = []
-    for members in kinds:
-        lines = [line for template in members for line in template.lines[: bounds.per_template]]
-        fit = similarities.fit_of(members[0])
-        hits += [Hit(fit, line) for line in lines[: bounds.per_family]]
+    for kind in kinds[: bounds.k]:
+        lines = [line for template in kind.templates for line in template.lines[: bounds.per_template]]
+        hits += [Hit(kind.fit, line, kind.alike) for line in lines[: bounds.per_family]]
     return hits[: bounds.k]
 
 

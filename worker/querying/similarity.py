@@ -52,13 +52,13 @@ class Similarities:
             vectors = self._index.sink.templates.vectors(unread)
             self._cosines |= {template: float(vector @ self._vector) for template, vector in vectors.items()}
 
-    def fit_of(self, template: RankedTemplate) -> Fit | None:
-        """Return how well a template fits whose cosine was read; None if its vector is gone."""
+    def fit_of(self, template: RankedTemplate, text: str = "") -> Fit | None:
+        """Return how well a template fits whose cosine was read; None if its vector is gone. `text`: if it comes without lines."""
         if self._vector is None:
             return Fit(template.score)
         if (cosine := self._cosines.get(template.template)) is None:
             return None
-        texts = {text for line in template.lines for text in (line.template_text, line.text or "")}
+        texts = {text, *(part for line in template.lines for part in (line.template_text, line.text or ""))}
         is_literal = any(self._words.share_in(text) == 1 or self._words.identifiers_in(text) for text in texts)
         return Fit(cosine, self._strength(cosine, is_literal=is_literal), is_literal)
 

@@ -28,7 +28,7 @@ from worker.serving.mcp_lines import LineTemplate
 _TOP: Final = 20
 _BUCKETS: Final = 24
 _SIMILAR: Final = 3
-_ALSO_SHOWN: Final = ("family", "name", "family_templates", "family_lines", "similarity", "sampled", "fields")
+_ALSO_SHOWN: Final = ("family", "name", "family_templates", "family_lines", "similarity", "alike", "sampled", "fields")
 _NOTHING_CLOSE: Final = "Nothing in the index is close to the query. What is listed is the nearest, and may have nothing to do with it."
 _TIMES: Final = ("first", "last", "time")
 Answer = TypeVar("Answer")

@@ -236,6 +236,16 @@ def test_a_hit_says_what_it_stands_for(width: int) -> None:
     assert sum("family" in line for line in lines) == 1
 
 
+def test_a_hit_names_some_of_the_families_that_differ_in_one_word() -> None:
+    words = ["liam", "na\x1bdia", "jonas", "ines", "kavya", "hiro"]
+    alike = [{"family": "f" * 16, "word": word} for word in words]
+    lines = [line.strip() for line in shown(140, hit(alike=alike), hit(alike=alike[:1]), hit())]
+    assert [line for line in lines if "one word" in line] == [
+        r"and 6 more that differ in one word: liam, na\x1bdia, jonas, ines, kavya …",
+        "and 1 more that differs in one word: liam",
+    ]
+
+
 def test_no_templates_are_said_with_what_to_try() -> None:
     like = told(100, partial(show_templates_like, advice="Try it without --topic."), answer_of(templates=[]))
     assert like[-1] == "No lines found. Try it without --topic."
