@@ -25,6 +25,7 @@ from benchmarks.program import LLAMA, LOGS, Figures, option, program
 from benchmarks.questions.asked import Question, read_questions
 from benchmarks.questions.bge import NAME, ModelAbsent, bge_folder
 from benchmarks.questions.corpus import FAMILIES, VERSION_2, WAYS, Lines, corpora
+from benchmarks.questions.nothing import measure_nothing
 from benchmarks.questions.scores import Score, difference, score
 from benchmarks.retrieval import some_of_each
 from worker.embedding.loaded import LoadedModel, chosen_engine, load_model
@@ -123,7 +124,8 @@ def measure(chosen: Namespace) -> Figures:
     found = measure_all(chosen.engine, [None, *bge, *chosen.model], lines, whole, questions)
     engine = chosen_engine(settings_for(chosen.engine, None).engine)
     about = {"lines": len(lines), "whole_lines": len(whole), "engine": engine, "absent": absent}
-    return figures_of(found, [question.text for question in questions]) | about
+    nothing = measure_nothing(settings_for(chosen.engine, None), lines, questions)
+    return figures_of(found, [question.text for question in questions]) | nothing | about
 
 
 main = program(

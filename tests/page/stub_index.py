@@ -19,6 +19,7 @@ from tests.page.stub_lines import NAMED
 from tests.world import block, template
 from worker.asking.question import Query
 from worker.asking.requests import Requester
+from worker.embedding.model.nearness import Nearness
 from worker.querying.answer import Answer
 from worker.querying.query_words import words_of
 from worker.querying.ready_query import ReadyQuery
@@ -27,6 +28,7 @@ from worker.runtime.surroundings import Surroundings
 _WORD = re.compile(r"[^\W\d_]+")
 _DIM = 512
 _BLOCK_LINES = 100
+_NEARNESS = Nearness(near=0.35, strong=0.6, floor=0.0, bearing=(0.0,) * _DIM)
 
 
 class StubIndex(FakeSink):
@@ -45,6 +47,7 @@ class StubIndex(FakeSink):
             reader=BlockReader(self),
             surroundings=Surroundings(),
             named=NAMED,
+            nearness=_NEARNESS,
         )
 
     def store(self, lines: Sequence[Line]) -> None:

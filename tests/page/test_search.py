@@ -24,7 +24,7 @@ def test_it_opens_on_the_most_frequent_families_of_the_last_hour(world: StubWorl
     assert watched.requests[0] == f"GET {world.url}/"
 
 
-def test_a_question_brings_families_with_score_count_words_marked_and_when(world: StubWorld, watched: Watched) -> None:
+def test_a_question_brings_families_with_similarity_count_words_marked_and_when(world: StubWorld, watched: Watched) -> None:
     page = watched.open(f"{world.url}/")
     ask(page, "payment declined by the bank")
     first = hits(page).first
@@ -32,12 +32,20 @@ def test_a_question_brings_families_with_score_count_words_marked_and_when(world
     expect(first.locator("mark").filter(has_text="payment")).to_be_visible()
     expect(first).to_contain_text("payment declined")  # the name that users gave
     expect(first).to_contain_text("ERROR")
-    expect(first).to_contain_text("Score")
+    expect(first).to_contain_text(re.compile(r"similarity strong 0\.\d\d"))
     lines = [line for line in world.lines if line.service == PAYMENT.service]
     expect(first).to_contain_text(f"{len(lines)} lines")
     expect(first).to_contain_text("first")
     expect(first.locator("svg")).to_be_visible()  # the sparkline
     assert parameters(page)["q"] == ["payment declined by the bank"]
+
+
+def test_where_nothing_is_close_that_is_said_and_the_nearest_are_shown(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?q=my+grandmother+went+to+the+bank+with+her+little+old+dog&since=all")
+    expect(page.get_by_text("Nothing close to this is in the index.")).to_be_visible()
+    expect(hits(page).first).to_contain_text(re.compile(r"similarity none 0\.\d\d"))
+    ask(page, "payment declined by the bank")
+    expect(page.get_by_text("Nothing close to this")).to_have_count(0)
 
 
 def test_hits_are_asked_for_before_all_else_because_the_worker_answers_one_query_at_a_time(world: StubWorld, watched: Watched) -> None:

@@ -13,6 +13,26 @@ QUERY_MUTATIONS: Changes = {
         "    if worst < 0:\n",
         "worker/embedding/test_loaded.py::an_engine_that_fails_the_golden_texts_is_refused_and_closed",
     ),
+    "worker/embedding/model/nearness.py: a question helps to make the bearing by which it is judged": (
+        "return np.asarray((rows.sum(axis=0) - rows) / (len(rows) - 1), np.float64)",
+        "return np.asarray(np.broadcast_to(rows.mean(axis=0), rows.shape), np.float64)",
+        "worker/embedding/model/test_nearness.py::a_model_that_knows_nothing_has_no_cut_even_if_each_text_is_like_itself",
+    ),
+    "worker/querying/kinds.py: opened and closed are one kind": (
+        "    if is_telling(word) or word.lower() in _STATES:\n        return False\n",
+        "",
+        "worker/querying/test_kinds.py::a_state_a_code_and_short_texts_stay_apart",
+    ),
+    "worker/querying/family_kinds.py: where most are of one kind few hits are shown": (
+        "if is_enough or not wanted.is_met_by",
+        "if True or not wanted.is_met_by",
+        "worker/querying/test_family_kinds.py::where_most_are_of_one_kind_more_are_ranked",
+    ),
+    "worker/querying/similarity.py: what has every word of a question is nothing close": (
+        ">= self.cuts.near or is_literal else",
+        ">= self.cuts.near else",
+        "worker/querying/test_similarity.py::a_line_with_every_word_or_an_identifier_of_the_question_is_close_however_far_its_template",
+    ),
     "worker/embedding/guarded_engine.py: one sound vector vouches for all others of its batch": (
         "<= _UNIT_TOLERANCE).all())",
         "<= _UNIT_TOLERANCE).any())",

@@ -80,7 +80,18 @@ class GroupJson(TypedDict, total=False):
 class ScoreJson(TypedDict, total=False):
     """How well something fits a text."""
 
-    score: float
+    score: Annotated[float, Says("description", "cosine of the text and the template; by words, BM25")]
+    similarity: Annotated[
+        Literal["strong", "weak", "none"],
+        Says("description", "what the cosine means in this model's space; left out where that is unknown"),
+    ]
+
+
+class AlikeJson(TypedDict):
+    """A family that differs from a hit's in one word."""
+
+    family: str
+    word: str
 
 
 class HitFamilyJson(GroupJson, FamilyFiguresJson):
@@ -89,6 +100,8 @@ class HitFamilyJson(GroupJson, FamilyFiguresJson):
 
 class HitJson(ScoreJson, LineJson, HitFamilyJson):
     """A line that a search found."""
+
+    alike: NotRequired[Annotated[list[AlikeJson], Says("description", "families that it stands for as well, nearest first, 64 at most")]]
 
 
 class FamilyJson(GroupJson, ScoreJson):
@@ -149,6 +162,9 @@ class AnsweredJson(CompleteJson):
 
     mode: NotRequired[Mode]
     widened: NotRequired[Annotated[bool, Says("description", "true where all time was searched, not the window")]]
+    nothing_close: NotRequired[
+        Annotated[bool, Says("description", "true where nothing has to do with the text; what comes is the nearest nevertheless")]
+    ]
     seconds: NotRequired[dict[str, float]]
 
 

@@ -20,14 +20,14 @@ from worker.runtime.wording import counted, cut
 
 _LINE_SHARE = 0.55
 """The least share of the width that lines get; with less left, the details of a hit are shown below its line, not beside it."""
-_DECIMALS = {"words": 2, "hybrid": 4}
-"""Decimals of a score, by mode: `hybrid` adds small reciprocal ranks, BM25 (`words`) has no upper bound; cosines get three."""
-_SCORE = TableColumn("score", "green", is_right=True)
+_FIT = TableColumn("fit", "green", is_right=True)
 _MATCH = "bold red"
 """Style of the query's words, as in grep."""
 _MOST_TEMPLATE = 60
 _FIELDS = "dim"
 _NAME = "bold"
+_FIRST_WORDS = 5
+_NOTHING_CLOSE = "Nothing close to this is in the index. The nearest, which may have nothing to do with it:"
 _CUT = "The search was cut short by a limit or its deadline; there may be more."
 
 Answer = Mapping[str, Any]
@@ -87,10 +87,8 @@ def show_hits(screen: Screen, answer: Answer, *, advice: str = "", offers_neighb
     hits: Sequence[HitJson] = answer["hits"]
     day, times = shown_times([hit["time"] for hit in hits])
     _show_head(screen, answer["text"] or "the newest lines", answer, day)
-    if hits and "score" in hits[0]:
-        decimals = _DECIMALS.get(answer.get("mode") or "", 3)
-        scores = [f"{hit['score']:.{decimals}f}" for hit in hits]
-        _show_table(screen, hits, times, _SCORE, scores, matching(answer["text"]))
+    if any("score" in hit for hit in hits):
+        _show_table(screen, hits, times, _FIT, _fits(hits), matching(answer["text"]))
     elif hits:
         numbers = [str(place) for place in range(1, len(hits) + 1)]
         _show_table(screen, hits, times, TableColumn("", "green", is_right=True), numbers, None)
@@ -139,17 +137,15 @@ def show_templates(
         day, times = shown_times([template[end] for template in templates for end in ("first", "last")])
         if day:
             screen.write((day, "dim"))
-        has_score = "score" in templates[0]
-        decimals = _DECIMALS.get(answer.get("mode") or "", 3)
+        fits = _fits(templates) if any("score" in template for template in templates) else []
         rows: list[list[Sequence[StyledText]]] = []
         for row, template in enumerate(templates):
             example = template["text"] if template["example"] is None else template["example"]
-            score = [f"{template['score']:.{decimals}f}"] if has_score else []
-            figures = (*score, f"{template['lines']:,}", times[2 * row], times[2 * row + 1])
+            figures = (*fits[row : row + 1], f"{template['lines']:,}", times[2 * row], times[2 * row + 1])
             name: list[StyledText] = [(printable(template["name"]), _NAME), ("\n", "")] if "name" in template else []
             rows.append([*([(figure, "")] for figure in figures), [*name, *_line(example, pattern), *_members(template)]])
         figures_of = (TableColumn("lines", "cyan", is_right=True), TableColumn("first", "dim"), TableColumn("last", "dim"))
-        screen.table([*((_SCORE,) if has_score else ()), *figures_of, TableColumn("example", is_wide=True)], rows)
+        screen.table([*((_FIT,) if fits else ()), *figures_of, TableColumn("example", is_wide=True)], rows)
     if not answer["complete"]:
         screen.say("The count is incomplete: a limit or the time-out cut it short.")
 
@@ -163,6 +159,13 @@ def _show_head(screen: Screen, asked: str, answer: Answer, day: str) -> None:
     about = " · ".join(part for part in (printable(answer.get("mode") or ""), f"{answer['seconds'] * 1000:.0f} ms", day) if part)
     screen.say("")
     screen.write((printable(asked), "bold cyan"), (f"  · {about}", "dim"))
+    if answer.get("nothing_close"):
+        screen.say(_NOTHING_CLOSE)
+
+
+def _fits(found: Sequence[HitJson] | Sequence[FamilyJson]) -> list[str]:
+    """Return of each of what was found how well it fits: by meaning the similarity and the cosine, by words a score without a bound."""
+    return [" ".join((one.get("similarity", ""), f"{one['score']:.2f}")).strip() if "score" in one else "" for one in found]
 
 
 def _show_table(
@@ -190,8 +193,7 @@ def _show_table(
         fields = shown_fields(hit.get("fields"), width)
         if fields:
             line += [("\n", ""), (fields, _FIELDS)]
-        stands_for = shown_family(hit)
-        if stands_for:
+        for stands_for in filter(None, (shown_family(hit), shown_alike(hit))):
             line += [("\n", ""), (stands_for, _FIELDS)]
         if not beside:
             under = [(detail.values[row], detail.style) for detail in details if detail.values[row]]
@@ -214,6 +216,13 @@ def shown_family(hit: HitJson) -> str:
     figures += [counted(lines, "line")] if lines > 1 else []
     family = f"family {hit['family']}" if templates > 0 else ""
     return " · ".join(part for part in (printable(hit.get("name", "")), ", ".join(figures), family) if part)
+
+
+def shown_alike(hit: HitJson) -> str:
+    """Return how many families more a hit stands for, and the words of the first ones."""
+    words = [printable(one["word"]) for one in hit.get("alike", ())]
+    named = ", ".join(words[:_FIRST_WORDS]) + (" …" if len(words) > _FIRST_WORDS else "")
+    return f"and {len(words)} more that {'differs' if len(words) == 1 else 'differ'} in one word: {named}" if words else ""
 
 
 def shown_fields(fields: object, width: int) -> str:

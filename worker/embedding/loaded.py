@@ -17,6 +17,7 @@ from worker.embedding.guarded_engine import WORST_ALLOWED_COSINE, worst_cosine
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.folder import TUNED
 from worker.embedding.model.golden import Golden, load_golden
+from worker.embedding.model.nearness import Nearness
 from worker.embedding.model.prepared import PreparedModel, prepare_model
 from worker.embedding.model.space import EmbeddingSpace
 from worker.embedding.tokenizer import Tokenizer
@@ -43,6 +44,11 @@ class LoadedModel:
     new_engine: Callable[[], Engine]
     """Loads another engine like `engine`; raises ModelError."""
 
+    @property
+    def nearness(self) -> Nearness | None:
+        """How near a question and a line must be; None if that was not measured for these vectors."""
+        return self.prepared.nearness if self.space.dim == self.prepared.dim else None
+
     def new_tokenizer(self) -> Tokenizer:
         """Return a new tokenizer, for one thread."""
         return Tokenizer(self.prepared)
@@ -59,11 +65,15 @@ def model_of(settings: Settings) -> PreparedModel:
         raise ModelError(f"model.max_tokens is {max_tokens}; {prepared.name} takes at most {prepared.max_tokens}")
     if table.dims is not None and table.dims > prepared.dim:
         raise ModelError(f"model.dims is {table.dims}; the vectors of {prepared.name} have {prepared.dim} components")
+    document_prefix = prepared.document_prefix if table.document_prefix is None else table.document_prefix
+    query_prefix = prepared.query_prefix if table.query_prefix is None else table.query_prefix
+    is_own = (document_prefix, query_prefix) == (prepared.document_prefix, prepared.query_prefix)
     return replace(
         prepared,
         max_tokens=max_tokens,
-        document_prefix=prepared.document_prefix if table.document_prefix is None else table.document_prefix,
-        query_prefix=prepared.query_prefix if table.query_prefix is None else table.query_prefix,
+        document_prefix=document_prefix,
+        query_prefix=query_prefix,
+        nearness=prepared.nearness if is_own else None,
     )
 
 

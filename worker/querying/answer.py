@@ -19,6 +19,7 @@ from sinks.sink import Sink, SinkBusy, TemplateHit
 from worker.asking.question import Query
 from worker.asking.refusals import QueryReply, error_reply
 from worker.asking.requests import Requester, is_late
+from worker.embedding.model.nearness import Nearness
 from worker.querying.answer_documents import bounded_json
 from worker.querying.dense import MOST_TEMPLATES
 from worker.querying.form import Sources
@@ -93,11 +94,12 @@ class Answer:
         reader: BlockReader,
         surroundings: Surroundings,
         named: Sequence[TemplateTable] = (),
+        nearness: Nearness | None = None,
     ) -> None:
-        """`reader` reads `sink`; `named`: what users call templates."""
+        """`reader` reads `sink`; `named`: what users call templates; `nearness`: what was measured of the model."""
         self.tally = AnswerTally()
         self._sink = sink
-        self._index = Index(sink, reader, TemplateIndex(sink.templates, surroundings.clock, TemplateGroups(named)))
+        self._index = Index(sink, reader, TemplateIndex(sink.templates, surroundings.clock, TemplateGroups(named)), nearness)
         sources = Sources(self._index, surroundings)
         self._answers = {name: form.open(sources) for name, form in FORMS.items()}
         self._surroundings = surroundings
@@ -166,10 +168,8 @@ class Answer:
         ]
         if len(together) <= 1:
             return
-        is_deep = any(query.ready.query.mode != "dense" for query, _ in together)
-        limit = MOST_TEMPLATES if is_deep else max(query.ready.query.k for query, _ in together)
         try:
-            found = self._sink.templates.nearest(np.stack([vector for _, vector in together]), limit)
+            found = self._sink.templates.nearest(np.stack([vector for _, vector in together]), MOST_TEMPLATES)
         except SinkBusy:
             return
         for (query, _), near in zip(together, found, strict=True):

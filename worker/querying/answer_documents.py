@@ -5,13 +5,14 @@ The answer step builds its replies of these; errors are in `worker.asking.refusa
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import cast
 
 import numpy as np
 
 from sinks.line import Line
-from worker.asking.answers import LineJson
+from worker.asking.answers import AnsweredJson, LineJson, ScoreJson
+from worker.querying.similarity import Fit, is_nothing_close
 
 MOST_REPLY_BYTES = 900_000
 """Below Kafka's default limit for a record (1 MB)."""
@@ -46,6 +47,19 @@ def _cut(document: Mapping[str, object], most_bytes: int) -> Mapping[str, object
 def json_bytes(document: Mapping[str, object]) -> bytes:
     """Return a document as JSON."""
     return json.dumps(document, ensure_ascii=False).encode("utf-8")
+
+
+def shown_fit(fit: Fit | None) -> ScoreJson:
+    """Return how a reply says how well something fits; nothing without a text."""
+    if fit is None:
+        return {}
+    return {"score": round(fit.score, 6), **({} if fit.strength is None else {"similarity": fit.strength})}
+
+
+def say_closeness(answer: AnsweredJson, fits: Collection[Fit | None]) -> None:
+    """Let an answer say so where nothing that it holds has to do with the text."""
+    if is_nothing_close(fits):
+        answer["nothing_close"] = True
 
 
 def shown_line(line: Line) -> LineJson:

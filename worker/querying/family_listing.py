@@ -10,10 +10,12 @@ from typing import NamedTuple, cast
 from sinks.line import Line
 from sinks.row import TemplateId, TemplateText
 from worker.asking.answers import FamilyJson, GroupJson, TemplatesJson
+from worker.querying.answer_documents import say_closeness, shown_fit
 from worker.querying.family_counts import FamilyCount, count_families
 from worker.querying.ranking import Index, OutOfTime, RankedTemplate, SearchBounds, by_family, groups_of_lines
 from worker.querying.scope import MOST_MEMBERS, Scope, scope_of
-from worker.querying.search import PER_TEMPLATE, PreparedQuery, rank
+from worker.querying.search import PER_TEMPLATE, PreparedQuery, rank, similarities_of
+from worker.querying.similarity import Fit
 from worker.querying.template_groups import TemplateGroup
 from worker.querying.template_index import Members
 
@@ -26,8 +28,8 @@ class FamilySummary(NamedTuple):
     """Of its most frequent template."""
     example: Line | None
     """Its newest line under the filters; None when it was removed meanwhile."""
-    score: float | None
-    """How well its best template fits the text that was asked for, as the query's mode has it."""
+    fit: Fit | None
+    """How well it fits the text that was asked for."""
 
 
 class FamilyListing(NamedTuple):
@@ -42,7 +44,7 @@ def find_families(index: Index, sought: PreparedQuery, deadline_passed: OutOfTim
     """Return the `k` first families under the query's filters; without a text the most frequent. Raises SinkBusy."""
     query = sought.query
     scope = scope_of(index, query.filters, deadline_passed)
-    scores: dict[str, float] = {}
+    fits: dict[str, Fit | None] = {}
     if query.text is None:
         counted = count_families(index, scope.only, scope.templates, deadline_passed)
         counts = counted.top(query.k)
@@ -56,18 +58,22 @@ def find_families(index: Index, sought: PreparedQuery, deadline_passed: OutOfTim
         groups = groups_of_lines(index, [ranked[0].lines[0] for ranked in best.values()])
         counts = [of_best.get(family) or _at_least(groups[ranked[0].template], ranked) for family, ranked in best.items()]
         complete = counted.complete and ranking.complete and scope.complete
-        scores = {family: ranked[0].score for family, ranked in best.items()}
+        similarities = similarities_of(index, sought, ranking)
+        similarities.read(ranked[0] for ranked in best.values())
+        fits = {family: similarities.fit_of(ranked[0]) for family, ranked in best.items()}
     examples: dict[TemplateId, list[Line]] = {}
     if counts and not deadline_passed():
         examples = index.reader.newest_lines([one.newest for one in counts], 1, scope.only, deadline_passed=deadline_passed).lines
     texts = index.sink.templates.texts([one.frequent for one in counts]) if counts else {}
-    families = [_summary(one, texts, examples, scores) for one in counts]
+    families = [_summary(one, texts, examples, fits) for one in counts]
     return FamilyListing(families, complete=complete and not deadline_passed())
 
 
 def families_document(listing: FamilyListing) -> TemplatesJson:
     """Return the answer as a reply holds it."""
-    return {"templates": [_shown(family) for family in listing.families], "complete": listing.complete}
+    answer: TemplatesJson = {"templates": [_shown(family) for family in listing.families], "complete": listing.complete}
+    say_closeness(answer, [family.fit for family in listing.families])
+    return answer
 
 
 def shown_group(group: TemplateGroup) -> GroupJson:
@@ -94,11 +100,11 @@ def _at_least(group: TemplateGroup, ranked: Sequence[RankedTemplate]) -> FamilyC
 
 
 def _summary(
-    count: FamilyCount, texts: Mapping[TemplateId, TemplateText], examples: Mapping[TemplateId, list[Line]], scores: Mapping[str, float]
+    count: FamilyCount, texts: Mapping[TemplateId, TemplateText], examples: Mapping[TemplateId, list[Line]], fits: Mapping[str, Fit | None]
 ) -> FamilySummary:
     example = next(iter(examples.get(count.newest, ())), None)
     text = texts.get(count.frequent, "" if example is None else example.template_text)
-    return FamilySummary(count, text, example, scores.get(count.group.family))
+    return FamilySummary(count, text, example, fits.get(count.group.family))
 
 
 def _shown(family: FamilySummary) -> FamilyJson:
@@ -111,8 +117,6 @@ def _shown(family: FamilySummary) -> FamilyJson:
         "first": counted.first_ms,
         "last": counted.last_ms,
         "example": None if family.example is None else family.example.text,
+        **shown_fit(family.fit),
     }
-    shown = cast("FamilyJson", fields)  # mypy merges no TypedDict into one that has more
-    if family.score is not None:
-        shown["score"] = round(family.score, 6)
-    return shown
+    return cast("FamilyJson", fields)  # mypy merges no TypedDict into one that has more

@@ -1,14 +1,22 @@
 """The lines that fit a question, each with what it says of its family: the answer that a query gets unless `as` says otherwise."""
 
-from worker.asking.answers import HitJson, HitsJson, ScoreJson
+from typing import Final, TypedDict
+
+from worker.asking.answers import AlikeJson, HitJson, HitsJson
 from worker.asking.question import Query
 from worker.asking.refusals import BadQuery
-from worker.querying.answer_documents import shown_line
+from worker.querying.answer_documents import say_closeness, shown_fit, shown_line
 from worker.querying.form import Answer, Form, Sources
 from worker.querying.hit_families import HitFamilies
 from worker.querying.ranking import OutOfTime
 from worker.querying.scope import scope_of
 from worker.querying.search import Hit, PreparedQuery, search
+
+_MOST_ALIKE: Final = 64
+
+
+class _Alike(TypedDict, total=False):
+    alike: list[AlikeJson]
 
 
 def _check(query: Query) -> None:
@@ -25,15 +33,18 @@ def _open(sources: Sources) -> Answer:
         found = search(index, sought, deadline_passed=deadline_passed, scope=scope)
         of_families = families.shown(found.hits, scope, stop_s)
         hits: list[HitJson] = [
-            {**_score(hit), **shown_line(hit.line), **family} for hit, family in zip(found.hits, of_families, strict=True)
+            {**shown_fit(hit.fit), **shown_line(hit.line), **family, **_shown_alike(hit)}
+            for hit, family in zip(found.hits, of_families, strict=True)
         ]
-        return {"hits": hits, "complete": found.complete}
+        shown: HitsJson = {"hits": hits, "complete": found.complete}
+        say_closeness(shown, [hit.fit for hit in found.hits])
+        return shown
 
     return answer
 
 
-def _score(hit: Hit) -> ScoreJson:
-    return {} if hit.score is None else {"score": round(hit.score, 6)}
+def _shown_alike(hit: Hit) -> _Alike:
+    return {"alike": [{"family": one.family, "word": one.word} for one in hit.alike[:_MOST_ALIKE]]} if hit.alike else {}
 
 
 LINES = Form(

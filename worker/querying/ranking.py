@@ -12,6 +12,7 @@ from sinks.reading.line_filter import LineFilter
 from sinks.reading.reader import BlockReader
 from sinks.row import TemplateId
 from sinks.sink import Sink
+from worker.embedding.model.nearness import Nearness
 from worker.querying.template_groups import TemplateGroup
 from worker.querying.template_index import TemplateIndex
 
@@ -28,6 +29,8 @@ class Index(NamedTuple):
     sink: Sink
     reader: BlockReader
     templates: TemplateIndex
+    nearness: Nearness | None = None
+    """What was measured of the model whose vectors the index has."""
 
 
 class RankedTemplate(NamedTuple):

@@ -1,23 +1,26 @@
 """Search ranks templates and shows lines: those that fit the query, and of each family of templates the lines that stand for it.
 
-The answer step calls it. Ten copies of the busiest template are not ten answers, nor are ten templates that differ in one word; only a
+The answer step calls it. Ten copies of the busiest template are not ten answers, nor are ten families that differ in one word; only a
 text of nothing but identifiers is answered with every line that has them, for then the lines themselves are wanted.
 """
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from sinks.line import Line
-from sinks.row import Vector
+from sinks.row import TemplateText, Vector
 from sinks.sink import TemplateHit
 from worker.asking.question import Mode, Query
-from worker.querying.dense import rank_by_meaning
+from worker.querying.dense import MOST_TEMPLATES, rank_by_meaning
+from worker.querying.family_kinds import AlikeFamily, FamilyKind, KindsFound, find_kinds
 from worker.querying.hybrid import rank_by_both
 from worker.querying.lexical import lines_with_identifiers, rank_by_words, score_of
 from worker.querying.query_words import words_of
-from worker.querying.ranking import Index, OutOfTime, RankedTemplate, Ranking, SearchBounds, by_family, groups_of_lines
+from worker.querying.ranking import Index, OutOfTime, Ranking, SearchBounds, groups_of_lines
 from worker.querying.scope import Scope, scope_of
+from worker.querying.similarity import Fit, Similarities
 
 PER_TEMPLATE = 1
 
@@ -25,10 +28,16 @@ PER_TEMPLATE = 1
 class Hit(NamedTuple):
     """A line, and how well it fits."""
 
-    score: float | None
-    """Of the best template of its family: cosine similarity of query and template (dense), BM25 score of the template's text (words), or
-    fused ranks (hybrid); None without a text."""
+    fit: Fit | None
+    """Of its family; None without a text."""
     line: Line
+    alike: Sequence[AlikeFamily] = ()
+    """The families that it stands for as well."""
+
+    @property
+    def score(self) -> float | None:
+        """How well it fits."""
+        return None if self.fit is None else self.fit.score
 
 
 class SearchResult(NamedTuple):
@@ -78,9 +87,17 @@ def _find(index: Index, sought: PreparedQuery, scope: Scope, deadline_passed: Ou
     if sought.vector is None and sought.is_exact and query.per_template is query.per_family is None:
         words = words_of(query.text)
         exact = lines_with_identifiers(index, words, query.k, bounds)
-        return SearchResult([Hit(score_of(words, line), line) for line in exact.lines], exact.complete)
-    ranking = rank(index, sought, bounds)
-    return SearchResult(_shown(ranking.templates, bounds), ranking.complete)
+        return SearchResult([Hit(Fit(score_of(words, line)), line) for line in exact.lines], exact.complete)
+    found = rank_kinds(index, sought, bounds)
+    return SearchResult(_shown(found.kinds, bounds), found.complete)
+
+
+def rank_kinds(index: Index, sought: PreparedQuery, bounds: SearchBounds) -> KindsFound:
+    """Rank kinds of families by the query's mode, enough of them for what is wanted. Raises SinkBusy."""
+    if sought.vector is not None and sought.near is None and bounds.templates is None and not bounds.only.not_templates:
+        sought = sought._replace(near=index.sink.templates.nearest(sought.vector[None], MOST_TEMPLATES)[0])
+    near = sought.near or ()
+    return find_kinds(index, partial(rank, index, sought), bounds, near, Similarities(index, sought.vector, sought.query.text or "", near))
 
 
 def rank(index: Index, sought: PreparedQuery, bounds: SearchBounds) -> Ranking:
@@ -93,20 +110,26 @@ def rank(index: Index, sought: PreparedQuery, bounds: SearchBounds) -> Ranking:
     return rank_by_both(index, sought.vector, words, bounds, sought.near)
 
 
+def similarities_of(index: Index, sought: PreparedQuery, ranking: Ranking) -> Similarities:
+    """Return what judges a ranking; of one by meaning alone the cosines are known."""
+    by_meaning = (
+        [TemplateHit(one.template, one.score, TemplateText("")) for one in ranking.templates] if mode_of(sought) == "dense" else sought.near
+    )
+    return Similarities(index, sought.vector, sought.query.text or "", by_meaning or ())
+
+
 def _per_family(query: Query) -> int | None:
     if query.per_family is None and (query.filters.template or query.filters.family):
         return None
     return query.per_family or query.per_template or PER_TEMPLATE
 
 
-def _shown(templates: Sequence[RankedTemplate], bounds: SearchBounds) -> list[Hit]:
-    """Return the lines that stand for ranked templates."""
-    if bounds.per_family is None:
-        return [Hit(template.score, line) for template in templates for line in template.lines[: bounds.per_template]][: bounds.k]
+def _shown(kinds: Sequence[FamilyKind], bounds: SearchBounds) -> list[Hit]:
+    """Return the lines that stand for kinds."""
     hits: list[Hit] = []
-    for members in by_family(templates).values():
-        lines = [line for template in members for line in template.lines[: bounds.per_template]]
-        hits += [Hit(members[0].score, line) for line in lines[: bounds.per_family]]
+    for kind in kinds[: bounds.k]:
+        lines = [line for template in kind.templates for line in template.lines[: bounds.per_template]]
+        hits += [Hit(kind.fit, line, kind.alike) for line in lines[: bounds.per_family]]
     return hits[: bounds.k]
 
 

@@ -10,12 +10,14 @@ from sinks.line import Line
 from sinks.reading.counting import CountQuery
 from sinks.row import TemplateId
 from worker.asking.answers import FamilyJson, GroupJson, TemplatesJson
+from worker.querying.answer_documents import say_closeness, shown_fit
 from worker.querying.family_counts import families_of
 from worker.querying.family_listing import families_document, find_families, shown_group
 from worker.querying.form import Answer, Form, Sources
 from worker.querying.ranking import Index, OutOfTime, RankedTemplate, SearchBounds
 from worker.querying.scope import scope_of
-from worker.querying.search import PER_TEMPLATE, PreparedQuery, rank
+from worker.querying.search import PER_TEMPLATE, PreparedQuery, rank, similarities_of
+from worker.querying.similarity import Fit
 from worker.querying.template_groups import TemplateGroup
 
 
@@ -41,8 +43,8 @@ class TemplateSummary(NamedTuple):
     """Its newest line under the filters; None when it was removed meanwhile."""
     group: TemplateGroup | None
     """None when the deadline passed before its text was read."""
-    score: float | None
-    """How well it fits the text that was asked for, as the query's mode has it."""
+    fit: Fit | None
+    """How well it fits the text that was asked for."""
 
 
 class TemplateListing(NamedTuple):
@@ -57,7 +59,7 @@ def find_templates(index: Index, sought: PreparedQuery, deadline_passed: OutOfTi
     """Return the `k` first templates under the query's filters; without a text the most frequent. Raises SinkBusy."""
     query = sought.query
     scope = scope_of(index, query.filters, deadline_passed)
-    only, scores = scope.only, dict[TemplateId, float]()
+    only, fits = scope.only, dict[TemplateId, Fit | None]()
     if query.text is None:
         wanted = None if scope.templates is None else tuple(sorted(scope.templates))
         counted = index.reader.count(CountQuery(only, templates=wanted, by=("template",), top=query.k), deadline_passed=deadline_passed)
@@ -71,7 +73,9 @@ def find_templates(index: Index, sought: PreparedQuery, deadline_passed: OutOfTi
         by_template = {count.template: count for count in (_counted(row.key, row.lines, row.first_ms, row.last_ms) for row in counted.rows)}
         counts = [by_template.get(found.template) or _at_least(found) for found in ranked]
         complete = counted.complete and ranking.complete and scope.complete
-        scores = {found.template: found.score for found in ranked}
+        similarities = similarities_of(index, sought, ranking)
+        similarities.read(ranked)
+        fits = {found.template: similarities.fit_of(found) for found in ranked}
     ids = [count.template for count in counts]
     examples: dict[TemplateId, list[Line]] = {}
     if ids and not deadline_passed():
@@ -87,7 +91,7 @@ def find_templates(index: Index, sought: PreparedQuery, deadline_passed: OutOfTi
             texts.get(count.template, ""),
             next(iter(examples.get(count.template, ())), None),
             groups.get(count.template),
-            scores.get(count.template),
+            fits.get(count.template),
         )
         for count in counts
     ]
@@ -106,7 +110,9 @@ def _at_least(found: RankedTemplate) -> TemplateCount:
 
 def templates_document(listing: TemplateListing) -> TemplatesJson:
     """Return the answer as a reply holds it."""
-    return {"templates": [_shown(template) for template in listing.templates], "complete": listing.complete}
+    answer: TemplatesJson = {"templates": [_shown(template) for template in listing.templates], "complete": listing.complete}
+    say_closeness(answer, [template.fit for template in listing.templates])
+    return answer
 
 
 def _shown(template: TemplateSummary) -> FamilyJson:
@@ -118,11 +124,9 @@ def _shown(template: TemplateSummary) -> FamilyJson:
         "first": template.counted.first_ms,
         "last": template.counted.last_ms,
         "example": None if template.example is None else template.example.text,
+        **shown_fit(template.fit),
     }
-    shown = cast("FamilyJson", fields)
-    if template.score is not None:
-        shown["score"] = round(template.score, 6)
-    return shown
+    return cast("FamilyJson", fields)
 
 
 def _open(sources: Sources) -> Answer:

@@ -46,7 +46,13 @@ class QueryingPipeline:
             answer=self.answer_lane,
             surroundings=surroundings,
         )
-        self.answer = Answer(sink=connections.sink, reader=parts.reader, surroundings=surroundings, named=settings.template)
+        self.answer = Answer(
+            sink=connections.sink,
+            reader=parts.reader,
+            surroundings=surroundings,
+            named=settings.template,
+            nearness=connections.model.nearness,
+        )
         self.busy = {"prepare-queries": Meter()}
 
     def prepare_stage(self, on_crash: Crash) -> Stage:

@@ -28,7 +28,8 @@ from worker.serving.mcp_lines import LineTemplate
 _TOP: Final = 20
 _BUCKETS: Final = 24
 _SIMILAR: Final = 3
-_ALSO_SHOWN: Final = ("family", "name", "family_templates", "family_lines", "sampled", "fields")
+_ALSO_SHOWN: Final = ("family", "name", "family_templates", "family_lines", "similarity", "alike", "sampled", "fields")
+_NOTHING_CLOSE: Final = "Nothing in the index is close to the query. What is listed is the nearest, and may have nothing to do with it."
 _TIMES: Final = ("first", "last", "time")
 Answer = TypeVar("Answer")
 
@@ -89,7 +90,7 @@ async def search(index: LogIndex, arguments: SearchArguments) -> ToolAnswer:
     wanted = {"text": arguments.query, "mode": arguments.mode, "per_family": arguments.per_family}
     query = {"k": arguments.k, "filters": filters, **{name: value for name, value in wanted.items() if value is not None}}
     answer = await index.ask(query, HitsJson)
-    notes = () if answer["hits"] else (await _why_empty(index, arguments),)
+    notes = _of_closeness(answer) if answer["hits"] else (await _why_empty(index, arguments),)
     facts = {"window": _shown_window(arguments.window(now_ms)), **({"mode": answer["mode"]} if "mode" in answer else {})}
     return ToolAnswer(log_data={"hits": [_line(one) for one in answer["hits"]]}, facts=facts, notes=notes, complete=answer["complete"])
 
@@ -101,7 +102,7 @@ async def templates(index: LogIndex, arguments: TemplatesArguments) -> ToolAnswe
     expand = {"expand": True} if arguments.expand else {}
     query = {"as": "templates", "k": arguments.k, "filters": arguments.filters(now_ms), **about, **expand}
     answer = await index.ask(query, TemplatesJson)
-    notes = () if answer["templates"] else (await _why_empty(index, arguments),)
+    notes = _of_closeness(answer) if answer["templates"] else (await _why_empty(index, arguments),)
     found = [_template(one) for one in answer["templates"]]
     facts = {"window": _shown_window(arguments.window(now_ms))}
     return ToolAnswer(log_data={"templates": found}, facts=facts, notes=notes, complete=answer["complete"])
@@ -185,6 +186,11 @@ async def _lag(index: LogIndex) -> tuple[list[dict[str, object]] | None, list[st
         return None, [f"The lag is unknown: {answer['error']}"]
     names = ("group", "kind", "state", "records", "seconds", "drain_s")
     return [{name: one.get(name) for name in names} for one in answer["groups"]], []
+
+
+def _of_closeness(answer: HitsJson | TemplatesJson) -> tuple[str, ...]:
+    """Return a note where nothing that was found has to do with the question."""
+    return (_NOTHING_CLOSE,) if answer.get("nothing_close") else ()
 
 
 async def _why_empty(index: LogIndex, arguments: Filtered) -> str:

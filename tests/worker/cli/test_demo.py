@@ -43,8 +43,8 @@ FIELDS = [
     "topics", "engine", "space", "committed", "seconds", "suggestions", "queries",
 ]  # fmt: skip
 HIT_FIELDS = [
-    "score", "text", "template", "template_text", "id", "topic", "partition", "offset", "sub", "chunk", "chunks", "time", "kafka_time",
-    "service", "level", "family", "family_templates", "family_lines", "family_first", "family_last",
+    "score", "similarity", "text", "template", "template_text", "id", "topic", "partition", "offset", "sub", "chunk", "chunks", "time",
+    "kafka_time", "service", "level", "family", "family_templates", "family_lines", "family_first", "family_last",
 ]  # fmt: skip
 
 
@@ -155,7 +155,7 @@ def test_without_files_a_made_up_stream_is_searched_and_shown_and_nothing_is_lef
     assert "1,000 lines in " in told
     assert "In the index: 1,000 lines of " in told
     assert [query["text"] for query in result["queries"]] == list(EXAMPLE_QUERIES)
-    assert told.count("score") == len(EXAMPLE_QUERIES)
+    assert told.count(" fit ") == len(EXAMPLE_QUERIES)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -61,19 +61,19 @@ def test_in_80_columns_a_line_gets_more_than_half_of_them() -> None:
     lines = shown(80, hit(LONG))
     assert max(map(len, lines)) <= 80
     heading = lines[2]
-    assert heading.split() == ["score", "time", "where", "line"]
+    assert heading.split() == ["fit", "time", "where", "line"]
     assert heading.index("line") <= 80 * 0.45
     assert sum(1 for line in lines[4:] if line) == 3
 
 
 def test_what_would_leave_too_little_for_the_line_goes_under_it() -> None:
     wide = shown(140, hit(LONG, service="sshd", level="ERROR"))
-    assert wide[2].split() == ["score", "time", "service", "level", "where", "line"]
-    assert "0.300  12:00:00  sshd" in wide[4]
+    assert wide[2].split() == ["fit", "time", "service", "level", "where", "line"]
+    assert "0.30  12:00:00  sshd" in wide[4]
     lines = shown(80, hit(LONG, service="checkout-api", level="ERROR"))
-    assert lines[2].split() == ["score", "line"]
+    assert lines[2].split() == ["fit", "line"]
     assert lines[-1].split() == ["12:00:00", "checkout-api", "ERROR", "logs/1@250"]
-    assert lines[4].startswith("0.300  Mar 14 15:09:26 gate7 sshd[31415]: PAM 5 more authentication failures;")
+    assert lines[4].startswith("0.30  Mar 14 15:09:26 gate7 sshd[31415]: PAM 5 more authentication failures;")
 
 
 @pytest.mark.parametrize("width", [80, 140])
@@ -146,17 +146,33 @@ def test_without_colours_words_still_stand_out(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    ("mode", "score", "seen"), [("dense", 0.61237, "0.612"), ("words", 12.3456, "12.35"), ("hybrid", 0.03252, "0.0325")]
+    ("mode", "fit", "seen"),
+    [
+        ("dense", {"score": 0.61237}, ["0.61"]),
+        ("words", {"score": 12.3456}, ["12.35"]),
+        ("hybrid", {"score": 0.61237, "similarity": "strong"}, ["strong", "0.61"]),
+    ],
 )
-def test_the_mode_is_said_and_its_scores_have_the_digits_that_tell_them_apart(mode: str, score: float, seen: str) -> None:
-    lines = shown(80, hit(score=score), mode=mode)
+def test_the_mode_is_said_and_how_well_a_hit_fits(mode: str, fit: dict[str, Any], seen: list[str]) -> None:
+    lines = shown(80, hit(**fit), mode=mode)
     assert lines[1].startswith(f"who is it  · {mode} · 253 ms")
-    assert lines[4].split()[0] == seen
+    assert lines[2].split()[0] == "fit"
+    assert lines[4].split()[: len(seen)] == seen
+
+
+def test_where_nothing_is_close_that_is_said_above_the_nearest() -> None:
+    far = hit("a far line", score=0.1, similarity="none")
+    lines = shown(80, far, nothing_close=True)
+    assert lines[2].startswith("Nothing close to this is in the index.")
+    assert "a far line" in "".join(lines[3:])
+    of_families = told(80, partial(show_templates_like, advice=""), answer_of(templates=[TEMPLATE | {"score": 0.1}], nothing_close=True))
+    assert of_families[2] == lines[2]
+    assert not any("Nothing close" in line for line in shown(80, far))
 
 
 def test_a_piece_of_a_long_line_says_which() -> None:
     lines = shown(140, hit("a piece", chunk=1, chunks=3), hit("a whole line", chunks=1))
-    assert lines[2].split() == ["score", "time", "piece", "where", "line"]
+    assert lines[2].split() == ["fit", "time", "piece", "where", "line"]
     assert "12:00:00  2/3" in lines[4]
 
 
@@ -202,8 +218,8 @@ def test_templates_like_a_query_are_shown_with_the_query_above() -> None:
     show = partial(show_templates_like, advice="")
     lines = told(100, show, answer_of(templates=[TEMPLATE | {"score": 0.5}], text="disk"))
     assert lines[1] == "disk  · dense · 253 ms"
-    assert lines[3].split() == ["score", "lines", "first", "last", "example"]
-    assert lines[5].split() == ["0.500", "1,234", "12:00:00", "12:00:01", "disk", "7", "is", "full"]
+    assert lines[3].split() == ["fit", "lines", "first", "last", "example"]
+    assert lines[5].split() == ["0.50", "1,234", "12:00:00", "12:00:01", "disk", "7", "is", "full"]
     assert marked(on_a_terminal(show, answer_of(templates=[TEMPLATE], text="disk"))) == ["disk"], "words stand out in examples too"
 
 
@@ -225,6 +241,16 @@ def test_a_hit_says_what_it_stands_for(width: int) -> None:
     told_of = [line.strip() for line in lines if "1,234 lines" in line]
     assert told_of == ["+2 templates, 1,234 lines · family 0123456789abcdef", r"no \x1b space · 1,234 lines"]
     assert sum("family" in line for line in lines) == 1
+
+
+def test_a_hit_names_some_of_the_families_that_differ_in_one_word() -> None:
+    words = ["liam", "na\x1bdia", "jonas", "ines", "kavya", "hiro"]
+    alike = [{"family": "f" * 16, "word": word} for word in words]
+    lines = [line.strip() for line in shown(140, hit(alike=alike), hit(alike=alike[:1]), hit())]
+    assert [line for line in lines if "one word" in line] == [
+        r"and 6 more that differ in one word: liam, na\x1bdia, jonas, ines, kavya …",
+        "and 1 more that differs in one word: liam",
+    ]
 
 
 def test_no_templates_are_said_with_what_to_try() -> None:

@@ -74,7 +74,7 @@ def test_templates_like_a_text_as_json_are_one_object(served: Served, run_here: 
     assert (ended.exit_code, ended.err) == (0, "")
     assert list(answer) == ["text", "complete", "mode", "seconds", "templates"]
     (template,) = answer["templates"]
-    assert list(template) == ["family", "text", "templates", "lines", "first", "last", "example", "score"]
+    assert list(template) == ["family", "text", "templates", "lines", "first", "last", "example", "score", "similarity"]
     assert (template["lines"], template["templates"], template["example"] in LINES) == (len(LINES), 1, True)
     assert answer["complete"] is True
 

@@ -221,7 +221,7 @@ def test_a_tail_brings_new_lines_but_for_those_that_are_excluded(filters: dict[s
 def crowd(count: int, *, ranks_words: bool = False) -> tuple[Index, str]:
     """Return an index of a family of so many templates nearest to the query, and of 20 other families; and the first one's id."""
     near = [template(text, unit(1.0, n / 10_000)) for n, text in enumerate(same_family("disk full", count))]
-    far = [template(f"network {chr(97 + n)} down full", unit(0.1, 1.0, n / 10)) for n in range(20)]
+    far = [template(f"network {chr(97 + n)} full", unit(0.1, 1.0, n / 10)) for n in range(20)]
     rows = [*near, *far]
     lines = [line(n, template_text=row.text) for n, row in enumerate(rows)]
     return index_of(open_sink(rows, ranks_words=ranks_words), lines), family_of("disk full")

@@ -52,6 +52,7 @@ class Worker:
         self.answers = answers
         self.asked: list[Mapping[str, Any]] = []
         self.kinds: list[LineTemplate] = []
+        self.says: dict[str, object] = {}
 
     async def ask(self, query: Mapping[str, Any], _kind: object) -> Mapping[str, Any]:
         self.asked.append(query)
@@ -64,7 +65,8 @@ class Worker:
         if name == "counts" and isinstance(query["by"][0], list):
             return {"groups": [self.answer({**query, "by": by}) for by in query["by"]], "complete": True}
         found = self.answers.get(name, [])
-        return {"counts" if name == "topics" else name: list(found), "complete": True, "totals": {"lines": len(found), "before": 0}}
+        totals = {"lines": len(found), "before": 0}
+        return {"counts" if name == "topics" else name: list(found), "complete": True, "totals": totals, **self.says}
 
     async def templates_of(self, _line: str, _topic: str | None) -> list[LineTemplate]:
         return self.kinds
@@ -81,6 +83,15 @@ def refusal(worker: Worker, name: str, **arguments: object) -> str:
     with pytest.raises(ToolFailed) as failed:
         worker.call(name, **arguments)
     return str(failed.value)
+
+
+@pytest.mark.parametrize(("tool", "found"), [("search", {"hits": [hit()]}), ("templates", {"templates": [family()]})])
+def test_where_nothing_is_close_the_assistant_is_told(tool: str, found: dict[str, Any]) -> None:
+    worker = Worker(**found)
+    assert "notes" not in worker.call(tool, query="is my dog barking")
+    worker.says["nothing_close"] = True
+    (note,) = worker.call(tool, query="is my dog barking")["notes"]
+    assert note.startswith("Nothing in the index is close to the query.")
 
 
 def test_a_search_asks_the_query_model_and_leaves_out_what_is_empty() -> None:

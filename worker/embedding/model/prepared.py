@@ -8,10 +8,13 @@ neither hashes nor reads the weights. Every process writes to its own staging fo
 import hashlib
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
+
+import numpy as np
 
 from worker.embedding.model.difference import LOGS, add_difference
 from worker.embedding.model.errors import ModelError
@@ -19,15 +22,18 @@ from worker.embedding.model.fallback_texts import supports_llama_tokenizer
 from worker.embedding.model.folder import TOKENIZER, TUNED, InstalledName, ModelFolder, Pooling, default_folder, read_folder, read_json
 from worker.embedding.model.golden import compute_golden, save_golden
 from worker.embedding.model.hf_folder import write_hf_folder
+from worker.embedding.model.nearness import Nearness, measure_nearness, read_nearness
 from worker.embedding.model.reference_model import ReferenceModel
 from worker.embedding.model.reference_tokenizer import ReferenceTokenizer, read_tokenizer_json
 from worker.embedding.model.released import check_released
+from worker.embedding.model.split_words import split_words
 from worker.embedding.model.staging import discard_folder, remove_abandoned, staging_folder
 from worker.embedding.model.stamp import files_of, read_stamp, stamp_of, write_stamp
+from worker.embedding.model.vectors import Vectors
 from worker.embedding.model.weights import read_weights, sha256_of
 from worker.embedding.model.wordpiece import WordPiece, read_wordpiece
 
-FORMAT = 5
+FORMAT = 6
 """Increased whenever the meaning of a prepared file changes; older folders are then prepared again."""
 
 TokenizerFamily = Literal["wordpiece", "other"]
@@ -68,6 +74,8 @@ class PreparedModel:
     """Dimensions that vectors may be cut to according to the model, ascending: 1 … dim if any will do, none if it does not say."""
     splits_words: bool
     """Whether the model takes texts whose names are split into words."""
+    nearness: Nearness | None = None
+    """For whole vectors and the model's own prefixes. None: not known."""
 
 
 def prepare_model(
@@ -113,9 +121,10 @@ def load_prepared(folder: Path) -> PreparedModel:
             hf=folder / _HF,
             tokenizer_json=folder / TOKENIZER,
             golden=folder / _GOLDEN,
+            nearness=read_nearness(description["nearness"]),
             **written | {"matryoshka": tuple(written["matryoshka"])},
         )
-    except (KeyError, TypeError, AttributeError, OSError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
         raise ModelError(f"{folder} is damaged: {error!r}; remove it and prepare the model again") from error
     if damaged:
         raise ModelError(f"{folder} is damaged: {damaged[0]} has another size; remove it and prepare the model again")
@@ -164,8 +173,10 @@ def _prepare(source: ModelFolder, cache: Path, difference: Path | None) -> Prepa
         write_gguf(staging / _GGUF, source, vocabulary, weights, weights_sha256)
         write_hf_folder(staging / _HF, source, weights)
         (staging / TOKENIZER).write_text(tokenizer_json, encoding="utf-8")
-        golden = compute_golden(tokenizer, ReferenceModel(source, weights), source.max_tokens)
-        save_golden(golden, staging / _GOLDEN)
+        reference = ReferenceModel(source, weights)
+        save_golden(compute_golden(tokenizer, reference, source.max_tokens), staging / _GOLDEN)
+        nearness = _measure_nearness(tokenizer, reference, splits_words=difference is not None)
+        description["nearness"] = None if nearness is None else nearness._asdict()
         files = sorted(file for file in staging.rglob("*") if file.is_file())
         description["sizes"] = {str(file.relative_to(staging)): file.stat().st_size for file in files}
         (staging / _DESCRIPTION).write_text(json.dumps(description, indent=2), encoding="utf-8")
@@ -176,6 +187,17 @@ def _prepare(source: ModelFolder, cache: Path, difference: Path | None) -> Prepa
             if not target.is_dir():
                 raise
     return load_prepared(target)
+
+
+def _measure_nearness(tokenizer: ReferenceTokenizer, model: ReferenceModel, *, splits_words: bool) -> Nearness | None:
+    source = model.folder
+
+    def embed(prefix: str, texts: Sequence[str]) -> Vectors:
+        whole = [prefix + text for text in texts]
+        read = [split_words(text) for text in whole] if splits_words else whole
+        return np.stack([model.embed(ids[: source.max_tokens]) for ids in tokenizer.encode(read)])
+
+    return measure_nearness(partial(embed, source.query_prefix), partial(embed, source.document_prefix))
 
 
 def _read_vocabulary(tokenizer_json: str, ids: Mapping[str, int]) -> WordPiece | None:

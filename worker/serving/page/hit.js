@@ -7,7 +7,7 @@ import { levelMark, logText, visible } from "./log_text.js";
 import { openDetail } from "./hit_detail.js";
 
 /**
- * @typedef {{key: string, family: string, name: string, text: string | null, templateText: string, line: any, score: number | null, lines: number | null,
+ * @typedef {{key: string, family: string, name: string, text: string | null, templateText: string, line: any, score: number | null, similarity: string, alike: {family: string, word: string}[], lines: number | null,
  *   templates: number | null, first: number | null, last: number | null, level: string | null, service: string | null, isLine: boolean}} Hit `isLine`: it stands
  *   for itself, not for its family
  * @typedef {{hit: Hit, node: HTMLElement, button: HTMLButtonElement, toggle: (open?: boolean) => void, isOpen: () => boolean, more: () => void,
@@ -15,6 +15,7 @@ import { openDetail } from "./hit_detail.js";
  */
 
 const CLAMPED = 600;
+const FIRST_WORDS = 5;
 
 /** Make a Hit of a line that stands for itself: it has an id that was asked for, or its family was chosen. @param {any} line @returns {Hit} */
 export function hitOfOneLine(line) {
@@ -24,7 +25,7 @@ export function hitOfOneLine(line) {
 /** Make a Hit of a line that stands for its family. @param {any} line @returns {Hit} */
 export function hitOfLine(line) {
   return {
-    key: line.id, family: line.family ?? "", name: line.name ?? "", text: line.text, templateText: line.template_text ?? "", line, score: line.score ?? null,
+    key: line.id, family: line.family ?? "", name: line.name ?? "", text: line.text, templateText: line.template_text ?? "", line, score: line.score ?? null, similarity: line.similarity ?? "", alike: line.alike ?? [],
     lines: line.family_lines ?? null, templates: line.family_templates ?? null, first: line.family_first ?? null, last: line.family_last ?? null,
     level: line.level ?? "", service: line.service ?? "", isLine: false,
   };
@@ -33,7 +34,7 @@ export function hitOfLine(line) {
 /** Make a Hit of a family that a listing answered with. @param {any} family @returns {Hit} */
 export function hitOfFamily(family) {
   return {
-    key: family.family, family: family.family, name: family.name ?? "", text: family.example ?? family.text, templateText: family.text, line: null, score: family.score ?? null,
+    key: family.family, family: family.family, name: family.name ?? "", text: family.example ?? family.text, templateText: family.text, line: null, score: family.score ?? null, similarity: family.similarity ?? "", alike: [],
     lines: family.lines, templates: family.templates, first: family.first, last: family.last, level: null, service: null, isLine: false,
   };
 }
@@ -55,7 +56,7 @@ export function hitRow(hit, { words, best, context }) {
     "li",
     { class: "hit card", "data-level": hit.level ?? "" },
     el("div", { class: "hit-head" }, level, el("h3", {}, hit.name && el("bdi", { class: "chip name" }, visible(hit.name.slice(0, 100))), button), !hit.isLine && figures(hit, best, spark)),
-    el("p", { class: "hit-meta quiet" }, hit.service && el("bdi", { class: "service" }, visible(hit.service)), seen, hit.templates !== null && hit.templates > 1 && el("span", {}, plural(hit.templates, "template"))),
+    el("p", { class: "hit-meta quiet" }, hit.service && el("bdi", { class: "service" }, visible(hit.service)), seen, hit.templates !== null && hit.templates > 1 && el("span", {}, plural(hit.templates, "template")), hit.alike.length > 0 && el("span", { class: "alike" }, alikeText(hit))),
     detail,
   );
   /** @type {import("./hit_detail.js").Detail | null} */
@@ -100,14 +101,21 @@ export function hitRow(hit, { words, best, context }) {
 
 /** @param {Hit} hit @param {number} best @param {Element} spark */
 function figures(hit, best, spark) {
-  const share = hit.score === null || best <= 0 ? null : Math.max(Math.min(hit.score / best, 1), 0.02);
+  const share = hit.score === null || hit.similarity || best <= 0 ? null : Math.max(Math.min(hit.score / best, 1), 0.02);
   return el(
     "div",
     { class: "figures" },
     spark,
     hit.lines !== null && el("span", { class: "count num", title: plural(hit.lines, "line") }, el("strong", {}, compact(hit.lines)), hit.lines === 1 ? " line" : " lines"),
+    hit.score !== null && hit.similarity && el("span", { class: ["similarity", hit.similarity], title: `Similarity: cosine ${hit.score.toFixed(3)}` }, el("span", { class: "visually-hidden" }, "similarity "), hit.similarity, " ", el("span", { class: "num quiet" }, hit.score.toFixed(2))),
     share !== null && el("span", { class: "score", title: `Score ${hit.score}` }, el("span", { class: "visually-hidden" }, `Score ${hit.score}`), el("span", { class: "bar", "aria-hidden": "true" }, el("span", { style: { width: `${Math.round(share * 100)}%` } }))),
   );
+}
+
+/** @param {Hit} hit */
+function alikeText({ alike }) {
+  const words = alike.slice(0, FIRST_WORDS).map(({ word }) => word).join(", ");
+  return visible(`and ${alike.length} more that ${alike.length === 1 ? "differs" : "differ"} in one word: ${words}${alike.length > FIRST_WORDS ? " …" : ""}`);
 }
 
 /** @param {Hit} hit */

@@ -26,7 +26,8 @@ export function found(state, answer, range, isWidened, tookMs) {
   if (isExact(state, answer)) return [`${plural(count, "line has", "lines have")} it${count >= wanted(state) ? " at least: these are the newest" : ""}, ${range.label}.`, ...widened, ...cut, took];
   const families = new Set(answer.hits.map((/** @type {any} */ hit) => hit.family ?? hit.id)).size;
   const what = families === count ? `${plural(count, "family", "families")} of lines that ${count === 1 ? "fits" : "fit"} best` : plural(count, "line");
-  return [`${what}, ${range.label}.`, ...widened, ...cut, took];
+  const close = answer.nothing_close ? ["Nothing close to this is in the index. What is shown is the nearest, and may have nothing to do with it."] : [`${what}, ${range.label}.`];
+  return [...close, ...widened, ...cut, took];
 }
 
 /**

@@ -1,0 +1,50 @@
+"""Families that differ in one word are one kind, unless the word says what happened."""
+
+import pytest
+
+from worker.querying.kinds import kinds_of
+
+
+def grouped(*texts: str) -> list[list[int]]:
+    return [[kind.first, *(at for at, _ in kind.others)] for kind in kinds_of(texts)]
+
+
+def test_texts_that_differ_in_a_name_are_one_kind_and_say_which() -> None:
+    texts = ["wrong password for liam", "liam signed in again", "wrong password for nadia", "Wrong password for 'jonas'"]
+    assert kinds_of(texts) == [(0, [(2, "nadia"), (3, "jonas")]), (1, [])]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("file was opened by the editor", "file was closed by the editor"),
+        ("link of port is up", "link of port is down"),
+        ("worker will start the run", "worker will stop the run"),
+        ("the door to cell opening", "the door to cell shut"),
+        ("answer had the status 404", "answer had the status 500"),
+        ("handshake with TLSv1.2 was done", "handshake with TLSv1.3 was done"),
+        ("query failed with ER_DUP_ENTRY today", "query failed with ER_NO_SUCH_TABLE today"),
+        ("WARN the pool is empty now", "ERROR the pool is empty now"),
+        ("caught IllegalStateException in main loop", "caught SocketTimeoutException in main loop"),
+        ("the service is available again", "the service is unavailable again"),
+        ("GET of the page took long", "POST of the page took long"),
+        ("child exited with code five", "child exited with signal five and more"),
+        ("signed in liam", "signed in nadia"),
+    ],
+)
+def test_a_state_a_code_and_short_texts_stay_apart(one: str, other: str) -> None:
+    assert grouped(one, other) == [[0], [1]]
+
+
+def test_two_words_apart_are_two_kinds_and_all_of_a_kind_differ_in_the_same_word() -> None:
+    assert grouped("copy from alpha to beta", "copy from gamma to delta") == [[0], [1]]
+    assert grouped("copy from alpha to beta", "copy from gamma to beta", "copy from alpha to delta") == [[0, 1], [2]]
+
+
+def test_paths_do_not_count_and_numbered_names_are_names() -> None:
+    assert grouped("upstream search answered slowly for /api/cart", "upstream ledger answered slowly for /login") == [[0, 1]]
+    assert grouped("pod web-1 was moved away", "pod web-2 was moved away") == [[0, 1]]
+
+
+def test_a_text_of_thousands_of_words_is_left_alone() -> None:
+    assert grouped("word " * 5_000 + "liam", "word " * 5_000 + "nadia") == [[0], [1]]

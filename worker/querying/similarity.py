@@ -1,0 +1,75 @@
+"""How well templates fit a question: the cosine, and whether that is strong, weak or none in the model's space.
+
+`search` and the listings ask for it once templates are ranked, because what a ranking adds up says nothing to a person. What was measured
+of the model decides (`worker.embedding.model.nearness`); without that there are cosines alone, and nothing is refused. A line that has
+every word of the question, or an identifier of it, is never "none".
+"""
+
+from collections.abc import Collection, Iterable
+from typing import Literal, NamedTuple
+
+from sinks.row import Vector
+from sinks.sink import TemplateHit
+from worker.embedding.model.nearness import Cuts
+from worker.querying.query_words import words_of
+from worker.querying.ranking import Index, RankedTemplate
+
+Strength = Literal["strong", "weak", "none"]
+
+
+class Fit(NamedTuple):
+    """How well something fits a question.
+
+    Thread: any.
+    """
+
+    score: float
+    """The cosine of the question and the template, -1 … 1; without a vector, its BM25 score."""
+    strength: Strength | None = None
+    """What the cosine means; None where that was not measured."""
+    is_literal: bool = False
+    """Whether a line has every word of the question, or an identifier of it."""
+
+
+class Similarities:
+    """Judges what one question found.
+
+    Thread: one.
+    """
+
+    def __init__(self, index: Index, vector: Vector | None, text: str, near: Iterable[TemplateHit] = ()) -> None:
+        """`near`: templates whose cosine is known."""
+        self._index = index
+        self._vector = vector
+        self._words = words_of(text)
+        self._cosines = {hit.template: hit.score for hit in near}
+        self.cuts: Cuts | None = None if vector is None or index.nearness is None else index.nearness.cuts(vector)
+
+    def read(self, templates: Iterable[RankedTemplate]) -> None:
+        """Read the cosines of these templates at once. Raises SinkBusy."""
+        unread = {one.template for one in templates} - self._cosines.keys()
+        if self._vector is not None and unread:
+            vectors = self._index.sink.templates.vectors(unread)
+            self._cosines |= {template: float(vector @ self._vector) for template, vector in vectors.items()}
+
+    def fit_of(self, template: RankedTemplate, text: str = "") -> Fit | None:
+        """Return how well a template fits whose cosine was read; None if its vector is gone. `text`: if it comes without lines."""
+        if self._vector is None:
+            return Fit(template.score)
+        if (cosine := self._cosines.get(template.template)) is None:
+            return None
+        texts = {text, *(part for line in template.lines for part in (line.template_text, line.text or ""))}
+        is_literal = any(self._words.share_in(text) == 1 or self._words.identifiers_in(text) for text in texts)
+        return Fit(cosine, self._strength(cosine, is_literal=is_literal), is_literal)
+
+    def _strength(self, cosine: float, *, is_literal: bool) -> Strength | None:
+        if self.cuts is None:
+            return None
+        if cosine >= self.cuts.strong:
+            return "strong"
+        return "weak" if cosine >= self.cuts.near or is_literal else "none"
+
+
+def is_nothing_close(fits: Collection[Fit | None]) -> bool:
+    """Whether nothing that was found has to do with the question; False where that is not known, or nothing was found."""
+    return bool(fits) and all(fit is not None and fit.strength == "none" for fit in fits)
