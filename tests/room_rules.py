@@ -42,7 +42,7 @@ MOST_IN_ROOM: Final[Mapping[str, int]] = {
     "worker/service": 2_000,
     "worker/serving": 3_150,
     "worker/settings": 1_250,
-    "worker/watching": 2_400,
+    "worker/watching": 2_630,
 }
 """Lines of Python, with a little room: raise one with the reason in the commit, or take something away."""
 MOST_UNLISTED: Final = 500

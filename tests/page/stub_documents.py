@@ -40,6 +40,9 @@ def _well(one: Condition) -> ConditionJson:
     return {"name": one.name, "severity": one.severity, "state": "ok", "summary": one.fine, "what_to_do": "", "since_ms": None}
 
 
+KEEPS_UP = {"outlook": "keeps_up", "outlook_text": "keeps up", "caught_up_in_s": None}
+
+
 def lag(now_ms: int) -> dict[str, Any]:
     """Return /api/lag of two groups that nearly keep up."""
     member = {"member": "vectail-7c1", "host": "/10.0.3.7", "partitions": ["logs/0", "logs/1"]}
@@ -51,19 +54,19 @@ def lag(now_ms: int) -> dict[str, Any]:
             "end": 406_000,
             "records": records,
             "seconds": seconds,
-            "drain_s": drain_s,
+            **KEEPS_UP,
             "member": "vectail-7c1",
             "history": [[now_ms - 5_000 * (60 - step), records + 7 * (step % 9)] for step in range(60)],
         }
-        for number, records, seconds, drain_s in ((0, 120, 0.4, 0.3), (1, 2_300, 4.1, 3.2))
+        for number, records, seconds in ((0, 120, 0.4), (1, 2_300, 4.1))
     ]
     logs = {"group": "vectail", "kind": "logs", "state": "STABLE", "protocol": "consumer", "members": [member], "records": 2_420}
     queries = {"group": "vectail-queries", "kind": "queries", "state": "STABLE", "protocol": "consumer", "members": [], "records": 0}
     return {
         "asked_ms": now_ms,
         "groups": [
-            logs | {"seconds": 4.1, "drain_s": 3.2, "partitions": partitions},
-            queries | {"seconds": 0.0, "drain_s": 0.0, "partitions": []},
+            logs | {"seconds": 4.1, **KEEPS_UP, "partitions": partitions},
+            queries | {"seconds": 0.0, "outlook": "caught_up", "outlook_text": "nothing waits", "caught_up_in_s": None, "partitions": []},
         ],
         "error": None,
     }

@@ -78,7 +78,7 @@ def test_words_filter_the_templates(world: StubWorld, watched: Watched) -> None:
 def test_lag_shows_totals_partitions_and_whose_figures_they_are(world: StubWorld, watched: Watched) -> None:
     page = watched.open(f"{world.url}/?tab=lag")
     view = page.locator("#view")
-    for text in ("2,420", "vectail-7c1", WORKER, "llama.cpp", "99.9"):
+    for text in ("2,420", "vectail-7c1", WORKER, "llama.cpp", "99.9", "Indexing keeps up"):
         expect(view).to_contain_text(text)
     expect(page.get_by_role("row").filter(has_text="2,300").first.get_by_role("img")).to_be_visible()
     for condition in world.documents["/api/status"]["conditions"]:
@@ -91,6 +91,16 @@ def test_lag_asks_again_by_itself_while_it_is_looked_at(world: StubWorld, watche
     expect(page.get_by_role("row").filter(has_text="2,300").first).to_be_visible()
     world.documents["/api/lag"]["groups"][0]["partitions"][1]["records"] = 77_123
     expect(page.get_by_role("row").filter(has_text="77,123").first).to_be_visible()
+
+
+def test_the_outlook_is_shown_in_the_words_of_the_worker(world: StubWorld, watched: Watched) -> None:
+    group = world.documents["/api/lag"]["groups"][0]
+    group |= {"seconds": 95.0, "outlook": "catches_up", "outlook_text": "caught up in 3 to 5 min", "caught_up_in_s": [170.0, 290.0]}
+    group["partitions"][0] |= {"outlook": "stands_still", "outlook_text": "stands still"}
+    page = watched.open(f"{world.url}/?tab=lag")
+    expect(page.get_by_role("definition").filter(has_text="at the rates of the last minutes")).to_contain_text("caught up in 3 to 5 min")
+    expect(page.locator("#view")).to_contain_text("the wait gets shorter")
+    expect(page.get_by_role("row").filter(has_text="logs/0")).to_contain_text("stands still")
 
 
 def test_the_partitions_can_be_sorted(world: StubWorld, watched: Watched) -> None:

@@ -9,7 +9,7 @@ SERVICE_MUTATIONS: Changes = {
         "worker/service/test_pipeline.py::blocks_bear_the_date_that_the_sink_gives_them",
     ),
     "worker/watching/lag_history.py: after a clock was set back, the history of lag waits until it is as late again": (
-        "            while points and points[-1][0] - at_ms > _SET_BACK_MS:\n                points.pop()\n",
+        "            while points and points[-1].at_ms - at_ms > _SET_BACK_MS:\n                points.pop()\n",
         "",
         "worker/watching/test_group_lag.py::a_clock_that_was_set_back_stops_no_history",
     ),
@@ -189,13 +189,28 @@ SERVICE_MUTATIONS: Changes = {
         "worker/cli/test_start.py::a_signal_while_it_still_loads_its_libraries_is_a_drain",
     ),
     "worker/watching/lag_history.py: after a clock was set back only the last point of the history goes": (
-        "            while points and points[-1][0] - at_ms > _SET_BACK_MS:",
-        "            if points and points[-1][0] - at_ms > _SET_BACK_MS:",
+        "            while points and points[-1].at_ms - at_ms > _SET_BACK_MS:",
+        "            if points and points[-1].at_ms - at_ms > _SET_BACK_MS:",
         "worker/watching/test_group_lag.py::a_clock_that_was_set_back_stops_no_history",
     ),
+    "worker/watching/outlook.py: a feed that has just stopped counts as one that goes on": (
+        "elif not is_told or _has_turned(at_s, lines, gain):",
+        "elif not is_told:",
+        "worker/watching/test_outlook.py::a_feed_that_has_stopped_is_noticed_by_the_second_look",
+    ),
+    "worker/watching/outlook.py: a rate counts although commits came in steps that are larger": (
+        "wobble <= _WOBBLE * abs(gain) * length_s",
+        "wobble <= abs(gain) * length_s",
+        "worker/watching/test_outlook.py::while_rates_are_steady_what_is_said_is_right_within_30_percent",
+    ),
+    "worker/watching/outlook.py: what has just come is a lag if it names an old time": (
+        "min(math.inf if age_s is None else age_s, _waits_s(course)) < KEEPS_UP_S",
+        "(math.inf if age_s is None else age_s) < KEEPS_UP_S",
+        "worker/watching/test_outlook.py::records_that_name_an_old_time_and_have_just_come_are_no_lag",
+    ),
     "worker/watching/lag_history.py: a look that ends late takes newer points out of the history": (
-        "points[-1][0] - at_ms > _SET_BACK_MS:",
-        "points[-1][0] > at_ms:",
+        "points[-1].at_ms - at_ms > _SET_BACK_MS:",
+        "points[-1].at_ms > at_ms:",
         "worker/watching/test_group_lag.py::of_points_of_one_moment_the_first_stays_and_an_older_one_changes_nothing",
     ),
     "worker/asking/requests.py: a query with an unknown part keeps its sender waiting past the deadline": (

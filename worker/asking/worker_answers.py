@@ -163,13 +163,19 @@ class StatusJson(TypedDict):
     conditions: list[ConditionJson]
 
 
-class BehindJson(TypedDict):
+class OutlookJson(TypedDict):
+    """What becomes of a lag."""
+
+    outlook: Literal["caught_up", "keeps_up", "catches_up", "falls_behind", "stands_still", "unknown"]
+    outlook_text: Annotated[str, Says("description", "the same in words, as `vectail lag`, the doctor and the page say it")]
+    caught_up_in_s: Annotated[tuple[float, float] | None, Says("description", "at least and at most; null unless it catches up")]
+
+
+class BehindJson(OutlookJson):
     """How far a partition, or a group, is behind."""
 
     records: Count
     seconds: float | None
-    drain_s: float | None
-    is_never_drained: NotRequired[Annotated[bool, Says("description", "more arrives than is read")]]
 
 
 class MemberJson(TypedDict):

@@ -41,7 +41,7 @@ _LAG: Sequence[Column[Mapping[str, Any]]] = (
     Column("oldest", lambda one: shown_span(one["lag_s"]), is_right=True),
     Column("committed/s", "rate", is_right=True),
     Column("new/s", "growth", is_right=True),
-    Column("drained in", lambda one: "never" if one["never"] else shown_span(one["drain_s"]), is_right=True),
+    Column("outlook", "outlook_text"),
 )
 
 

@@ -24,7 +24,7 @@ from worker.watching.group_positions import KafkaPositions
 ANSWER_S: Final = 3.0
 """For one answer."""
 RATE_WINDOWS_S: Final = (60, 600)
-"""The spans before now over which the rate of a topic is measured; the highest of them counts."""
+"""The spans before now over which the rate of a topic is measured."""
 
 
 class BrokerMember(NamedTuple):
@@ -68,7 +68,9 @@ class CommittedLag(NamedTuple):
     oldest_ms: Mapping[Partition, int]
     """Time of the oldest record that is not committed, in milliseconds since 1970."""
     rate: float | None
-    """Records that come in a second; None: Kafka does not say."""
+    """Records that came in a second of the last minute; None: Kafka does not say."""
+    peak_rate: float | None
+    """The same of the last minute or the last ten, whichever is more: what a worker must be able to take."""
     newest_ms: int | None
     """The latest time of any record."""
 
@@ -142,10 +144,11 @@ class Broker:
             positions = read_positions(kafka, group)
             oldest_ms = kafka.times_at({one.partition: one.next_offset for one in positions if one.lag_records})
             try:
-                rate = max(_rate(kafka, positions, now_ms, window_s) for window_s in RATE_WINDOWS_S)
+                rates = [_rate(kafka, positions, now_ms, window_s) for window_s in RATE_WINDOWS_S]
             except (BrokerAway, KafkaRefused):
-                rate = None
-        return CommittedLag(positions, oldest_ms, rate, self._newest_ms([one.partition for one in positions]))
+                rates = []
+        rate, peak_rate = (rates[0], max(rates)) if rates else (None, None)
+        return CommittedLag(positions, oldest_ms, rate, peak_rate, self._newest_ms([one.partition for one in positions]))
 
     def _newest_ms(self, partitions: Sequence[Partition]) -> int | None:
         spec: Any = OffsetSpec  # its methods have no types

@@ -3,19 +3,22 @@
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from consumers.source import KafkaRefused
 from worker.inspecting.doctor import Check, Verdict, first_of, judge_all, ok, problem, warning
 from worker.inspecting.doctor_broker import Broker, BrokerFacts, CommittedLag, GroupFacts
 from worker.inspecting.doctor_clock import KafkaClock, ask_clock
+from worker.inspecting.doctor_worker import ask_worker
 from worker.runtime.dead_letter_topic import expiry_warning
 from worker.runtime.kafka_admin import BrokerAway, librdkafka_version
 from worker.runtime.wording import bytes_of, counted, listed, rate_of, seconds_of
 from worker.settings.settings import Settings
 from worker.watching.group_offsets import ConsumerGroup, GroupPosition, beyond_end, consumer_group, place_of
+from worker.watching.outlook import KEEPS_UP_S, Outlook
 
 CLOCK_S: Final = 2.0
+_WORKER_S: Final = 3.0
 _OLDEST_RELEASE: Final = (3, 0)
 _PROTOCOL_VERSION: Final = "inter.broker.protocol.version"
 _SINCE_4: Final = "group.coordinator.rebalance.protocols"
@@ -51,6 +54,8 @@ class KafkaFacts:
     """A text says why it could not be read; None: nothing is read yet."""
     clock: KafkaClock | None
     now_ms: int
+    outlook: Mapping[str, Any]
+    """What the worker of these settings says of the log group, as `/api/lag` does; empty without one."""
 
     @property
     def logs(self) -> list[str]:
@@ -87,7 +92,15 @@ def look_at_kafka(settings: Settings, *, wall_ms: int | None = None) -> dict[str
         lag = str(error)
     told = None if isinstance(clock, str) else clock
     facts = KafkaFacts(
-        settings=settings, seconds=seconds, brokers=len(brokers), topics=topics, said=said, lag=lag, clock=told, now_ms=now_ms
+        settings=settings,
+        seconds=seconds,
+        brokers=len(brokers),
+        topics=topics,
+        said=said,
+        lag=lag,
+        clock=told,
+        now_ms=now_ms,
+        outlook=_outlook_of(settings, logs.name),
     )
     return judge_all(KAFKA_CHECKS, facts)
 
@@ -194,15 +207,23 @@ def _lag(facts: KafkaFacts) -> Verdict | None:
         return None
     records, rate = sum(one.lag_records for one in lag.positions), lag.rate
     age_s = max((max(facts.now_ms - one, 0) / 1000 for one in lag.oldest_ms.values()), default=None)
+    seen = Outlook("keeps_up" if age_s is not None and age_s < KEEPS_UP_S else "unknown")
+    outlook, words = (str(facts.outlook.get(name, here)) for name, here in (("outlook", seen.kind), ("outlook_text", seen.text)))
     comes = "" if rate is None else f"; {rate_of(rate)} arrive per second"
-    found = f"{counted(records, 'record')} unread{'' if age_s is None else f', the oldest for {seconds_of(age_s)}'}{comes}"
+    found = f"{counted(records, 'record')} unread{'' if age_s is None else f', the oldest for {seconds_of(age_s)}'}{comes}: {words}"
     change = "see with `vectail lag --watch` whether it shrinks; if it does not, add workers, and partitions for them"
+    is_much = rate is not None and records > max(rate * 60, _FEW_RECORDS)
     return first_of(
         (not records, ok(f"nothing is unread{comes}")),
         (all(one.committed is None for one in lag.positions), ok(f"{found}; the group has never committed")),
-        (rate is not None and records > max(rate * 60, _FEW_RECORDS), warning(found, change)),
+        (outlook in ("falls_behind", "stands_still") or (outlook == "unknown" and is_much), warning(found, change)),
         otherwise=found,
     )
+
+
+def _outlook_of(settings: Settings, group: str) -> Mapping[str, Any]:
+    lag = ask_worker(settings.http, "/api/lag", timeout_s=_WORKER_S)
+    return {} if lag.get("error") else next((one for one in lag.get("groups") or () if one.get("group") == group), {})
 
 
 def _retention(facts: KafkaFacts) -> Verdict | None:

@@ -95,7 +95,7 @@ def records_per_s(settings: Settings) -> float | None:
         broker = Broker(settings.kafka)
         topics, _ = broker.topics()
         group = existing_of(consumer_group(settings, queries=False), topics)
-        return broker.lag(group, now_ms=int(time.time() * 1000)).rate if group.subscription.names else None
+        return broker.lag(group, now_ms=int(time.time() * 1000)).peak_rate if group.subscription.names else None
     except (BrokerAway, KafkaRefused):
         return None
 

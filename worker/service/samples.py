@@ -4,7 +4,6 @@
 figure from the start, so that a rate over it is 0 and not absent.
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol, get_args
@@ -96,8 +95,8 @@ def _lag(service: RunningService, now_s: float) -> Iterator[Sample]:
         yield Sample(m.LAG_RECORDS, behind.records, labels)
         if behind.seconds is not None:
             yield Sample(m.LAG_SECONDS, behind.seconds, labels)
-        if behind.drain_s is not None or behind.is_never_drained:
-            yield Sample(m.DRAIN_SECONDS, math.inf if behind.drain_s is None else behind.drain_s, labels)
+        if (drain_s := behind.outlook.middle_s) is not None:
+            yield Sample(m.DRAIN_SECONDS, drain_s, labels)
         if place.committed is not None:
             yield Sample(m.COMMITTED_OFFSET, place.committed, labels)
         yield Sample(m.FIRST_OFFSET, place.first_offset, labels)

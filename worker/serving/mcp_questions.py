@@ -184,7 +184,7 @@ async def _lag(index: LogIndex) -> tuple[list[dict[str, object]] | None, list[st
         return None, [f"The lag is unknown: {error}"]
     if answer.get("error"):
         return None, [f"The lag is unknown: {answer['error']}"]
-    names = ("group", "kind", "state", "records", "seconds", "drain_s")
+    names = ("group", "kind", "state", "records", "seconds", "outlook", "caught_up_in_s")
     return [{name: one.get(name) for name in names} for one in answer["groups"]], []
 
 

@@ -20,6 +20,7 @@ WATCHED: Final = frozenset(
         "vectail_canary_total",
         "vectail_commits_total",
         "vectail_consumer_committed_offset",
+        "vectail_consumer_drain_seconds",
         "vectail_consumer_first_offset",
         "vectail_consumer_lag_records",
         "vectail_consumer_lag_seconds",

@@ -39,8 +39,8 @@ LAG: Final = (
         name="VectailLagGrowing",
         severity="warning",
         for_s=600,
-        summary="{{ $labels.about }} is more than 5 minutes behind and falling further behind",
-        fine="no partition is more than 5 minutes behind and falling further behind",
+        summary="{{ $labels.about }} is more than 5 minutes behind, and further than 10 minutes ago",
+        fine="no partition is more than 5 minutes behind and further than 10 minutes ago",
         description='Lines arrive faster than they are indexed. On the dashboard "Pipeline", the stage that is busy nearly all the time is '
         "the bottleneck: add workers (no more than partitions), give the engine more cores or a GPU, or check the index.",
         runbook="vectail lag --watch; docker compose up --detach --scale worker=2",

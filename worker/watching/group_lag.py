@@ -5,23 +5,21 @@ and the answer says in words what is wrong.
 """
 
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple
 
 from consumers.record import Partition
 from consumers.source import KafkaRefused
-from worker.asking.worker_answers import BehindJson, GroupLagJson, LagJson, MemberJson, PartitionLagJson
+from worker.asking.worker_answers import BehindJson, GroupLagJson, LagJson, MemberJson, OutlookJson, PartitionLagJson
 from worker.runtime.kafka_admin import BrokerAway
 from worker.watching.group_offsets import ConsumerGroup
 from worker.watching.group_positions import KafkaPositions
-from worker.watching.lag_history import MOST_POINTS, LagHistory
-from worker.watching.partition_lag import Lag, LagSnapshot, lag_by_partition, take_snapshot, total_lag
+from worker.watching.lag_history import LagHistory
+from worker.watching.outlook import Outlook
+from worker.watching.partition_lag import Lag, LagSnapshot, courses_of, lag_by_partition, note_snapshot, take_snapshot, total_lag
 
 FRESH_S: Final = 2.0
 """Whoever asks within this time after somebody else gets the same answer."""
-_SPAN_S: Final = 30.0
-"""Rates are those since the oldest look that is not older than this: commits come in steps of seconds."""
 _IDLE_S: Final = 60.0
 
 GroupKind = Literal["logs", "queries"]
@@ -56,7 +54,7 @@ class GroupLag:
         self._wall_ms = wall_ms
         self._lock = threading.Lock()
         self._kafka: KafkaPositions | None = None
-        self._looks: dict[str, deque[LagSnapshot]] = {one.group.name: deque() for one in groups}
+        self._looks: dict[str, LagSnapshot] = {}
         self._asked_s = float("-inf")
         self._document: LagJson = {"asked_ms": 0, "groups": [], "error": None}
 
@@ -91,7 +89,9 @@ class GroupLag:
         for _, group in self._groups:
             try:
                 self._kafka = self._kafka or self._connect()
-                self._note(group, take_snapshot(self._kafka, group, at_s=self._clock(), at_ms=int(self._wall_ms())))
+                now = take_snapshot(self._kafka, group, at_s=self._clock(), at_ms=int(self._wall_ms()))
+                note_snapshot(self._history, group.name, now)
+                self._looks[group.name] = now
             except BrokerAway as error:
                 errors.append(f"Kafka does not answer: {error}")
                 break
@@ -99,37 +99,25 @@ class GroupLag:
                 # What the client remembers of a broker before its restart may be the reason, as in `LagWatch`.
                 self._disconnect()
                 errors.append(f"{group.name}: {error}")
-        groups = [_shown(watched, self._looks[watched.group.name], self._history) for watched in self._groups]
+        groups = [_shown(watched, self._looks.get(watched.group.name), self._history) for watched in self._groups]
         return {"asked_ms": asked_ms, "groups": groups, "error": "; ".join(errors) or None}
 
-    def _note(self, group: ConsumerGroup, now: LagSnapshot) -> None:
-        looks = self._looks[group.name]
-        while len(looks) > 1 and now.at_s - looks[0].at_s > _SPAN_S:
-            looks.popleft()
-        looks.append(now)
-        self._history.forget_all_but(group.name, frozenset(one.partition for one in now.positions))
-        for one in now.positions:
-            self._history.add_point(group.name, one.partition, now.at_ms, one.lag_records)
 
-
-def _shown(watched: WatchedGroup, looks: Sequence[LagSnapshot], history: LagHistory) -> GroupLagJson:
-    if not looks:
+def _shown(watched: WatchedGroup, now: LagSnapshot | None, history: LagHistory) -> GroupLagJson:
+    if now is None:
         return {
             "group": watched.group.name,
             "kind": watched.kind,
             "state": "unknown",
             "protocol": None,
             "members": [],
-            "records": 0,
-            "seconds": None,
-            "drain_s": None,
-            "is_never_drained": False,
+            **_figures(Lag(records=0, seconds=None, rate=None, growth=None, outlook=Outlook("unknown"))),
             "most_records": 0,
             "partitions": [],
             "read_ms": None,
         }
-    now = looks[-1]
-    lags = lag_by_partition(looks[0] if len(looks) > 1 else None, now)
+    courses = courses_of(history, watched.group.name, now)
+    lags = lag_by_partition(courses, now)
     reader = {partition: member.id or member.client for member in now.state.members for partition in member.partitions}
     members: list[MemberJson] = [
         {"member": one.id or one.client, "host": one.host, "partitions": [_place(partition) for partition in one.partitions]}
@@ -143,7 +131,7 @@ def _shown(watched: WatchedGroup, looks: Sequence[LagSnapshot], history: LagHist
             "end": one.end_offset,
             **_figures(lags[one.partition]),
             "member": reader.get(one.partition),
-            "history": _until_now(history.points(watched.group.name, one.partition), now.at_ms, one.lag_records),
+            "history": [(point.at_ms, point.records) for point in courses[one.partition]],
         }
         for one in now.positions
     ]
@@ -160,19 +148,14 @@ def _shown(watched: WatchedGroup, looks: Sequence[LagSnapshot], history: LagHist
     }
 
 
-def _until_now(points: list[tuple[int, int]], now_ms: int, records: int) -> list[tuple[int, int]]:
-    """Return the points; the last one is what the partition's other figures say."""
-    return [*(point for point in points if point[0] < now_ms), (now_ms, records)][-MOST_POINTS:]
-
-
 def _figures(lag: Lag) -> BehindJson:
-    drain_s = lag.drain_s
-    return {
-        "records": lag.records,
-        "seconds": None if lag.seconds is None else round(lag.seconds, 3),
-        "drain_s": None if drain_s is None else round(drain_s, 1),
-        "is_never_drained": lag.is_never_drained,
-    }
+    return {"records": lag.records, "seconds": None if lag.seconds is None else round(lag.seconds, 3), **outlook_json(lag.outlook)}
+
+
+def outlook_json(outlook: Outlook) -> OutlookJson:
+    """Return what the API and `vectail lag --json` say of an outlook."""
+    in_s = None if outlook.in_s is None else (round(outlook.in_s[0], 1), round(outlook.in_s[1], 1))
+    return {"outlook": outlook.kind, "outlook_text": outlook.text, "caught_up_in_s": in_s}
 
 
 def _place(partition: Partition) -> str:

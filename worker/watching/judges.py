@@ -3,10 +3,12 @@
 The table of `worker.watching.conditions` names a judge for each.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from worker.watching.looks import Labels, Looks, Points, bucket_counts, by, changes, grown, quantile, resets, slope
+from worker.watching.outlook import STILL_S
 
 Judge = Callable[[Looks], Mapping[Labels, float]]
 """Returns the labels and the value of each series for which a condition holds."""
@@ -14,17 +16,20 @@ Judge = Callable[[Looks], Mapping[Labels, float]]
 _PARTITION: Final = ("topic", "partition")
 _MINUTE_S: Final = 60.0
 _RECENT_S: Final = 10 * _MINUTE_S
+_BEHIND_S: Final = 300.0
 
 
 def growing_lag(looks: Looks) -> Mapping[Labels, float]:
-    """More than 300 s behind, and further behind than in the last ten minutes."""
+    """More than 300 s behind, further behind than in the last ten minutes, and not about to be caught up within 300 s."""
     windows = looks.within("vectail_consumer_lag_seconds", _RECENT_S)
-    return _where(windows, lambda points: points[-1][1] > 300 and slope(points) > 0)  # noqa: PLR2004 - as the texts say
+    growing = _where(windows, lambda points: points[-1][1] > _BEHIND_S and slope(points) > 0)
+    drain_s = looks.now("vectail_consumer_drain_seconds")
+    return {labels: seconds for labels, seconds in growing.items() if drain_s.get(labels, math.inf) > _BEHIND_S}
 
 
 def stalled(looks: Looks) -> Mapping[Labels, float]:
     """There is lag, and the committed offset has not changed for two minutes."""
-    moving = _where(looks.within("vectail_consumer_committed_offset", 2 * _MINUTE_S), lambda points: changes(points) > 0)
+    moving = _where(looks.within("vectail_consumer_committed_offset", STILL_S), lambda points: changes(points) > 0)
     return {
         labels: records for labels, records in looks.now("vectail_consumer_lag_records").items() if records > 0 and labels not in moving
     }

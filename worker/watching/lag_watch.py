@@ -14,7 +14,7 @@ from consumers.source import KafkaRefused
 from worker.runtime.kafka_admin import BrokerAway
 from worker.watching.group_offsets import ConsumerGroup, GroupPosition, read_positions
 from worker.watching.group_positions import GroupState, KafkaPositions
-from worker.watching.lag_history import LagHistory
+from worker.watching.lag_history import LagHistory, LagPoint, point_of
 from worker.watching.partition_lag import Lag, LagSnapshot, lag_by_partition
 from worker.watching.probe import ProbeFailed
 
@@ -52,7 +52,6 @@ class LagWatch:
         self._wall_ms = wall_ms
         self._history = history or LagHistory()
         self._kafka: KafkaPositions | None = None
-        self._before: LagSnapshot | None = None
         self.by_partition: Mapping[Partition, PartitionLag] = {}
         """From the last snapshot; replaced as a whole."""
         self.read_s: float | None = None
@@ -62,16 +61,16 @@ class LagWatch:
         """Take a snapshot. Raises ProbeFailed when Kafka does not answer, or refuses."""
         try:
             self._kafka = self._kafka or self._connect()
-            now = self._snapshot(self._kafka, set(self._owned()))
+            now, courses = self._snapshot(self._kafka, set(self._owned()))
         except BrokerAway as error:
             raise ProbeFailed(str(error)) from None
         except KafkaRefused as error:
             # The client goes on asking with the leader epochs that it remembers from before a restart of the broker (librdkafka 2.16).
             self.close()
             raise ProbeFailed(str(error)) from None
-        lags = lag_by_partition(self._before, now)
+        lags = lag_by_partition(courses, now)
         self.by_partition = {one.partition: PartitionLag(one, lags[one.partition]) for one in now.positions}
-        self.read_s, self._before = now.at_s, now
+        self.read_s = now.at_s
 
     def close(self) -> None:
         """Close the connection; the client's threads end with the last reference to it."""
@@ -79,15 +78,18 @@ class LagWatch:
         if kafka is not None:
             kafka.close()
 
-    def _snapshot(self, kafka: KafkaPositions, owned: Collection[Partition]) -> LagSnapshot:
+    def _snapshot(self, kafka: KafkaPositions, owned: Collection[Partition]) -> tuple[LagSnapshot, dict[Partition, list[LagPoint]]]:
         at_s, at_ms = self._clock(), int(self._wall_ms())
         by_group = {group.name: _read_owned(kafka, group, owned) for group in self._groups}
+        courses = {}
         for name, found in by_group.items():
             for one in found:
-                self._history.add_point(name, one.partition, at_ms, one.lag_records)
+                point = point_of(one, at_s, at_ms)
+                courses[one.partition] = self._history.course_until(name, one.partition, point)
+                self._history.add_point(name, one.partition, point)
         positions = [one for found in by_group.values() for one in found]
         oldest_ms = kafka.times_at({one.partition: one.next_offset for one in positions if one.lag_records})
-        return LagSnapshot(at_s=at_s, at_ms=at_ms, state=_UNASKED, positions=positions, oldest_ms=oldest_ms)
+        return LagSnapshot(at_s=at_s, at_ms=at_ms, state=_UNASKED, positions=positions, oldest_ms=oldest_ms), courses
 
 
 def _read_owned(kafka: KafkaPositions, group: ConsumerGroup, owned: Collection[Partition]) -> list[GroupPosition]:

@@ -49,7 +49,10 @@ LAG_RECORDS = Metric(
 )
 LAG_SECONDS = Metric("vectail_consumer_lag_seconds", "gauge", "Age of the oldest uncommitted record; 0 without lag.", _PARTITION)
 DRAIN_SECONDS = Metric(
-    "vectail_consumer_drain_seconds", "gauge", "Time until the lag is gone at the current rate; +Inf if it does not shrink.", _PARTITION
+    "vectail_consumer_drain_seconds",
+    "gauge",
+    "Time until the partition is caught up; 0 while it keeps up, +Inf while it falls behind or stands still, absent while it is not known.",
+    _PARTITION,
 )
 COMMITTED_OFFSET = Metric(
     "vectail_consumer_committed_offset", "gauge", "Offset that the group has committed: that of the next record to read.", _PARTITION

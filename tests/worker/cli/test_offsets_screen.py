@@ -13,7 +13,9 @@ from worker.cli.offsets_screen import lag_lines, show_positions, shown_span
 from worker.cli.screen import Screen
 from worker.watching.group_offsets import GroupPosition, beyond_end
 from worker.watching.group_positions import GroupState
-from worker.watching.partition_lag import Lag, LagSnapshot, lag_by_partition, total_lag
+from worker.watching.lag_history import LagHistory
+from worker.watching.outlook import Outlook
+from worker.watching.partition_lag import Lag, LagSnapshot, courses_of, lag_by_partition, total_lag
 
 PARTITION = Partition("logs", 0)
 
@@ -31,7 +33,7 @@ def test_a_commit_past_the_end_is_said_as_the_doctor_says_it() -> None:
     said = "has committed past the end of logs/0: the topic was created again or cut"
     assert said in remark_on(now)
     assert said == beyond_end([beyond])  # the doctor's words too
-    lags = lag_by_partition(None, now)
+    lags = lag_by_partition(courses_of(LagHistory(), "vectail", now), now)
     document: dict[str, Any] = lag_document("vectail", now, lags, total_lag(lags))
     (shown,) = document["partitions"]
     assert (shown["beyond_end"], shown["lag_records"]) == (True, 0)
@@ -61,8 +63,8 @@ def draw_twice(console: Console) -> None:
     position = GroupPosition(partition=PARTITION, committed=200, first_offset=0, end_offset=1_000, start="earliest")
     now = LagSnapshot(at_s=0.0, at_ms=0, state=GroupState("empty", []), positions=[position], oldest_ms={})
     with Screen(console=console).live_lines() as draw:
-        for rate in (100.0, 50.0):
-            lags = {PARTITION: Lag(records=800, seconds=2.5, rate=rate, growth=50.0)}
+        for outlook in (Outlook("catches_up", (170.0, 290.0), 3.5), Outlook("unknown")):
+            lags = {PARTITION: Lag(records=800, seconds=25.0, rate=100.0, growth=50.0, outlook=outlook)}
             draw(lag_lines(lag_document("vectail", now, lags, total_lag(lags)), "no members"))
 
 
@@ -70,13 +72,13 @@ def test_on_a_terminal_the_table_is_redrawn_in_place() -> None:
     written = io.StringIO()
     draw_twice(Console(file=written, force_terminal=True, width=100, _environ={"TERM": "xterm"}))
     assert "\x1b[1A" in written.getvalue()
-    assert "16.0 s" in written.getvalue()
-    assert "never" in written.getvalue()
+    assert "caught up in 3 to 5 min" in written.getvalue()
+    assert "not known yet" in written.getvalue()
 
 
 def test_elsewhere_one_table_follows_the_other() -> None:
     written = io.StringIO()
     draw_twice(Console(file=written, width=100))
     assert "\x1b" not in written.getvalue()
-    assert written.getvalue().count("drained in") == 2
+    assert written.getvalue().count("outlook") == 2
     assert written.getvalue().count("group vectail: no members\n") == 2

@@ -30,16 +30,26 @@ RIGHTS = {"logs": READ, "vectail.queries": READ, "vectail.replies": WRITE, "vect
 WORKER, STRANGER = BrokerMember("vectail", "10.0.0.1", frozenset({"logs"})), BrokerMember("logstash-0", "10.0.0.9", frozenset({"logs"}))
 POSITION = GroupPosition(partition=Partition("logs", 0), committed=900, first_offset=0, end_offset=1_000, start="earliest")
 FAR = replace(POSITION, end_offset=10_000)
+SOON = {"outlook": "catches_up", "outlook_text": "caught up in 3 to 5 min"}
+STILL = {"outlook": "stands_still", "outlook_text": "stands still"}
 PATTERNED = Settings(topic=(TopicTable(pattern="logs-.*"),))
 RENAMED = Settings(kafka=KafkaTable(librdkafka={"client.id": "logstash"}))
 
 
 def lag_of(position: GroupPosition = POSITION, *, age_ms: int = 1_000, rate: float = 10.0, newest_ms: int | None = None) -> CommittedLag:
-    return CommittedLag([position], {position.partition: NOW_MS - age_ms} if position.lag_records else {}, rate, newest_ms)
+    return CommittedLag([position], {position.partition: NOW_MS - age_ms} if position.lag_records else {}, rate, rate, newest_ms)
 
 
 FACTS = KafkaFacts(
-    settings=Settings(), seconds=0.02, brokers=3, topics=OWN | {"logs": 4}, said=BrokerFacts(), lag=lag_of(), clock=None, now_ms=NOW_MS
+    settings=Settings(),
+    seconds=0.02,
+    brokers=3,
+    topics=OWN | {"logs": 4},
+    said=BrokerFacts(),
+    lag=lag_of(),
+    clock=None,
+    now_ms=NOW_MS,
+    outlook={},
 )
 
 
@@ -109,9 +119,12 @@ def clock(ahead_s: float, uncertain_s: float = 0.01) -> KafkaFacts:
         ("partitions", workers(3, 4), "ok", "4 for 3 of vectail"),
         ("partitions", workers(3, 2), "warning", "without any: 1 of vectail"),
         ("lag", read(replace(POSITION, committed=1_000)), "ok", "nothing is unread|10 arrive per second"),
-        ("lag", read(POSITION, 90_000), "ok", "100 records unread, the oldest for 90 s"),
-        ("lag", read(FAR), "warning", "9,100 records|lag --watch"),
-        ("lag", read(FAR, rate=1_000.0), "ok", "1,000 arrive per second"),
+        ("lag", read(POSITION, 90_000), "ok", "100 records unread, the oldest for 90 s; 10 arrive per second: not known yet"),
+        ("lag", read(FAR), "ok", "9,100 records unread, the oldest for 1 s|: keeps up"),
+        ("lag", read(FAR, 90_000), "warning", "9,100 records|: not known yet|lag --watch"),
+        ("lag", read(FAR, 90_000, rate=1_000.0), "ok", "1,000 arrive per second"),
+        ("lag", replace(read(FAR, 90_000), outlook=SOON), "ok", "9,100 records unread|: caught up in 3 to 5 min"),
+        ("lag", replace(read(POSITION, 90_000), outlook=STILL), "warning", "100 records unread|: stands still|lag --watch"),
         ("lag", read(replace(FAR, committed=None)), "ok", "never committed"),
         ("lag", replace(FACTS, lag="timed out"), "warning", "timed out"),
         ("retention", read(POSITION, HOUR_MS, retention_ms=10 * HOUR_MS, cleanup_policy="delete"), "ok", "for 10 h"),

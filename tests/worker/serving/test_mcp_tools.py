@@ -178,7 +178,8 @@ def test_the_overview_says_that_the_lag_is_unknown_and_why() -> None:
         raise NotAnswered("kafka is away")
 
     async def known() -> Mapping[str, Any]:
-        return {"groups": [{"group": "vectail", "kind": "logs", "records": 5, "seconds": 1.5, "partitions": []}], "error": None}
+        group = {"group": "vectail", "kind": "logs", "records": 5, "seconds": 1.5, "outlook": "keeps_up", "partitions": []}
+        return {"groups": [group], "error": None}
 
     worker = Worker(counts=[{"time": NOW_MS, "lines": 1}])
     for read_lag, lag, note in (
@@ -188,7 +189,8 @@ def test_the_overview_says_that_the_lag_is_unknown_and_why() -> None:
         answer = json.loads(asyncio.run(call_tool(worker.index(read_lag=read_lag), "overview", {})))
         assert (answer["lag"], answer["notes"]) == (lag, [note])
     answer = json.loads(asyncio.run(call_tool(worker.index(read_lag=known), "overview", {})))
-    assert answer["lag"] == [{"group": "vectail", "kind": "logs", "state": None, "records": 5, "seconds": 1.5, "drain_s": None}]
+    told = {"group": "vectail", "kind": "logs", "state": None, "records": 5, "seconds": 1.5, "outlook": "keeps_up", "caught_up_in_s": None}
+    assert answer["lag"] == [told]
 
 
 @pytest.mark.slow

@@ -95,7 +95,7 @@ def test_the_lag_is_that_of_both_groups_and_has_the_past_that_the_worker_saw(wor
     assert lag["error"] is None
     assert [one["kind"] for one in lag["groups"]] == ["logs", "queries"]
     logs = lag["groups"][0]
-    assert (logs["group"], logs["seconds"], logs["drain_s"]) == (world.kafka.group, 0.0, 0.0)
+    assert (logs["group"], logs["seconds"], logs["outlook"]) == (world.kafka.group, 0.0, "caught_up")
     (read,) = (one for one in logs["partitions"] if one["end"])
     assert (read["topic"], read["committed"], read["end"]) == (world.topic, 50, 50)
     assert read["history"][-1][1] == 0

@@ -12,12 +12,21 @@ from worker.runtime.kafka_admin import BrokerAway
 from worker.watching.group_lag import FRESH_S, GroupLag, WatchedGroup
 from worker.watching.group_offsets import ConsumerGroup
 from worker.watching.group_positions import GroupState, Member
-from worker.watching.lag_history import MOST_POINTS, LagHistory
+from worker.watching.lag_history import MOST_POINTS, LagHistory, LagPoint
 
 WAIT_S = 60.0
 LOGS = WatchedGroup("logs", ConsumerGroup("vectail", Subscription(names=("logs",)), "earliest"))
 QUERIES = WatchedGroup("queries", ConsumerGroup("vectail-queries", Subscription(names=("queries",)), "earliest"))
 P0, P1, Q0 = Partition("logs", 0), Partition("logs", 1), Partition("queries", 0)
+
+
+def point(at_ms: int, records: int) -> LagPoint:
+    return LagPoint(at_ms / 1000, at_ms, 0, records, records)
+
+
+def known(history: LagHistory, group: str, partition: Partition) -> list[tuple[int, int]]:
+    *points, _ = history.course_until(group, partition, point(10**12, 0))
+    return [(one.at_ms, one.records) for one in points]
 
 
 class Scene:
@@ -46,8 +55,8 @@ def test_all_partitions_are_shown_with_their_members_whoever_reads_them() -> Non
     ]
     shown = [(one["partition"], one["committed"], one["end"], one["records"], one["seconds"], one["member"]) for one in logs["partitions"]]
     assert shown == [(0, 40, 100, 60, 10.0, "vectail-1"), (1, None, 100, 100, 10.0, "vectail-2")]
-    assert (logs["records"], logs["most_records"], logs["seconds"], logs["drain_s"]) == (160, 100, 10.0, None)
-    assert (queries["kind"], queries["state"], queries["records"], queries["drain_s"]) == ("queries", "none", 0, 0.0)
+    assert (logs["records"], logs["most_records"], logs["seconds"], logs["outlook_text"]) == (160, 100, 10.0, "not known yet")
+    assert (queries["kind"], queries["state"], queries["records"], queries["outlook_text"]) == ("queries", "none", 0, "nothing waits")
 
 
 def test_many_askers_are_one_question_to_kafka_and_a_later_one_another() -> None:
@@ -104,26 +113,28 @@ def test_a_connection_that_nobody_uses_is_closed_and_the_next_question_connects_
 def test_the_history_is_bounded_in_order_and_has_what_the_worker_saw_before_somebody_looked() -> None:
     scene = Scene()
     for second in range(0, 5 * MOST_POINTS, 5):
-        scene.history.add_point("vectail", P0, 1_000 * second, second)
-    scene.history.add_point("vectail", Partition("gone", 0), 5, 5)
+        scene.history.add_point("vectail", P0, point(1_000 * second, second))
+    scene.history.add_point("vectail", Partition("gone", 0), point(5, 5))
     scene.now_s = 1_000.0
     (first, last), _ = (one["partitions"] for one in scene.lag.document()["groups"])
     assert first["history"][:2] == [(5_000, 5), (10_000, 10)]
     assert first["history"][-1] == (1_050_000, 60)
     assert len(first["history"]) == MOST_POINTS
     assert last["history"] == [(1_050_000, 100)]
-    assert scene.history.points("vectail", Partition("gone", 0)) == []
+    assert known(scene.history, "vectail", Partition("gone", 0)) == []
 
 
 def test_a_clock_that_was_set_back_stops_no_history() -> None:
     history, partition = LagHistory(), Partition("logs", 0)
-    for at_ms, records in ((10_000, 1), (12_000, 2), (900_000_000, 3), (900_002_000, 4), (74_000, 5), (14_000, 6), (76_000, 7)):
-        history.add_point("vectail", partition, at_ms, records)
-    assert history.points("vectail", partition) == [(10_000, 1), (12_000, 2), (74_000, 5), (76_000, 7)]
+    for number, (at_ms, records) in enumerate(
+        ((10_000, 1), (12_000, 2), (900_000_000, 3), (900_002_000, 4), (74_000, 5), (14_000, 6), (76_000, 7))
+    ):
+        history.add_point("vectail", partition, LagPoint(float(number), at_ms, 0, records, records))
+    assert known(history, "vectail", partition) == [(10_000, 1), (12_000, 2), (74_000, 5), (76_000, 7)]
 
 
 def test_of_points_of_one_moment_the_first_stays_and_an_older_one_changes_nothing() -> None:
     history = LagHistory()
     for at_ms, records in ((0, 1), (5_000, 2), (5_100, 3), (4_000, 9), (10_000, 4)):
-        history.add_point("g", P0, at_ms, records)
-    assert history.points("g", P0) == [(0, 1), (5_000, 2), (10_000, 4)]
+        history.add_point("g", P0, point(at_ms, records))
+    assert known(history, "g", P0) == [(0, 1), (5_000, 2), (10_000, 4)]

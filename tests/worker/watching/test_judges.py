@@ -1,5 +1,6 @@
 """Each judge at its limit: what just does not count, beside what does."""
 
+import math
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -25,8 +26,8 @@ def looks_of(values_at: Callable[[int], Values], number: int = 41) -> Looks:
     return looks
 
 
-def lag_s(seconds: Callable[[int], float]) -> Looks:
-    return looks_of(lambda step: {LAG_S: {P0: seconds(step)}})
+def lag_s(seconds: Callable[[int], float], *, drain_s: float = math.inf) -> Looks:
+    return looks_of(lambda step: {LAG_S: {P0: seconds(step)}, "vectail_consumer_drain_seconds": {P0: drain_s}})
 
 
 def commits(offset: Callable[[int], float], *, behind: float = 5.0) -> Looks:
@@ -69,6 +70,8 @@ LOST = judges.counted_lately(LOST_NAME, ("group",), event="lost")
 CASES: Sequence[tuple[str, Judge, Looks, bool]] = [
     ("far behind and falling further", judges.growing_lag, lag_s(lambda step: 301.0 + step), True),
     ("far behind and catching up", judges.growing_lag, lag_s(lambda step: 1_000.0 - step), False),
+    ("fell further behind and is caught up in 4 min", judges.growing_lag, lag_s(lambda step: 301.0 + step, drain_s=240.0), False),
+    ("fell further behind and is caught up in 6 min", judges.growing_lag, lag_s(lambda step: 301.0 + step, drain_s=360.0), True),
     ("at the limit", judges.growing_lag, lag_s(lambda step: 260.0 + step), False),
     ("no commit for two minutes", judges.stalled, commits(lambda step: min(step, 32)), True),
     ("one commit in two minutes", judges.stalled, commits(lambda step: min(step, 33)), False),

@@ -6,30 +6,33 @@ import { compact, duration, number, percent, plural, time } from "./format.js";
 
 /** From this share of the lag on, one partition is named. */
 const SKEW_SHARE = 0.6;
+/** What an outlook means. */
+const MEANS = /** @type {Record<string, string>} */ ({
+  caught_up: "everything that Kafka has is indexed",
+  keeps_up: "what waits came in the last seconds",
+  catches_up: "at the rates of the last minutes",
+  falls_behind: "more arrives than is indexed",
+  stands_still: "nothing was indexed for two minutes",
+  unknown: "it takes half a minute of steady rates to tell",
+});
 
 /** @param {any[]} groups @param {any[]} partitions @param {boolean} isOldNow whether the figures are of a while ago */
 export function lagFigures(groups, partitions, isOldNow) {
   if (groups.length === 0) return [];
   const records = sum(groups.map((one) => one.records));
   const ages = groups.map((one) => one.seconds).filter((one) => one !== null);
-  const drains = groups.map((one) => one.drain_s);
   const history = totalHistory(partitions);
   const chart = history.length > 1 ? line(history, { label: `Records behind since ${time(history[0][0])}: at most ${number(Math.max(...history.map(([, value]) => value)))}`, width: 160, height: 30 }) : null;
-  const never = groups.some((one) => one.records > 0 && one.drain_s === null);
-  const isUnknown = never && groups.every((one) => one.drain_s !== null || one.is_never_drained === false);
   return [
     figure("Records behind", compact(records), `in ${plural(partitions.length, "partition")}`, { chart, isOld: isOldNow }),
     figure("Seconds behind", records === 0 ? "0 s" : ages.length > 0 ? duration(Math.max(...ages)) : "unknown", "age of the oldest record that is not indexed", { isOld: isOldNow }),
-    figure("Time to drain", records === 0 ? "–" : never ? (isUnknown ? "unknown" : "not at this rate") : duration(Math.max(...drains)), drainMeaning(records, groups), { kind: never && !isUnknown ? "warn" : "", isOld: isOldNow }),
+    ...groups.map((one) => figure("Outlook", one.outlook_text, MEANS[one.outlook] ?? "", { kind: isBad(one) ? "warn" : "", isOld: isOldNow })),
   ];
 }
 
-/** @param {number} records @param {any[]} groups */
-function drainMeaning(records, groups) {
-  if (records === 0) return "nothing waits";
-  const open = groups.filter((one) => one.records > 0 && one.drain_s === null);
-  if (open.length === 0) return "at the rate of now";
-  return open.some((one) => one.is_never_drained === false) ? "not known yet: it takes two readings" : "as much arrives as is indexed, or more";
+/** Whether a lag does not shrink. @param {any} one a group or a partition */
+export function isBad(one) {
+  return one.outlook === "falls_behind" || one.outlook === "stands_still";
 }
 
 /** @param {any} status @param {boolean} isOldNow whether the figures are of a while ago */

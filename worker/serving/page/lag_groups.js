@@ -4,6 +4,7 @@ import { card, verdict } from "./card.js";
 import { line } from "./chart.js";
 import { clear, el } from "./dom.js";
 import { duration, number, plural, time } from "./format.js";
+import { isBad } from "./lag_figures.js";
 import { visible } from "./log_text.js";
 import { dataTable } from "./table.js";
 
@@ -86,17 +87,15 @@ function columns(most, knowsMembers) {
     { name: "Partition", value: (one) => `${one.topic}/${one.partition}`, cell: (one) => [...visible(one.topic), `/${one.partition}`], class: "name" },
     { name: "Records", value: (one) => one.records, cell: (one) => [number(one.records), share(one.records, most())], class: "num" },
     { name: "Behind", value: (one) => one.seconds, cell: (one) => (one.records === 0 ? "–" : one.seconds === null ? "unknown" : duration(one.seconds)), class: "num" },
-    { name: "Drained in", value: (one) => one.drain_s, cell: drain, class: "num" },
+    { name: "Outlook", value: (one) => one.caught_up_in_s?.[1] ?? (isBad(one) ? Infinity : 0), cell: outlook },
     { name: "Last minutes", cell: history, class: "chart-cell" },
     { name: "Owner", value: (one) => one.member, cell: (one) => (one.member ? visible(one.member) : knowsMembers() ? el("span", { class: "bad" }, "nobody") : "–"), class: "owner" },
   ];
 }
 
 /** @param {any} one */
-function drain(one) {
-  if (one.records === 0) return "–";
-  if (one.drain_s !== null) return duration(one.drain_s);
-  return one.is_never_drained === false ? "unknown" : el("span", { class: "warn" }, "not at this rate");
+function outlook(one) {
+  return isBad(one) ? el("span", { class: "warn" }, one.outlook_text) : one.outlook_text;
 }
 
 /** @param {number} records @param {number} most */

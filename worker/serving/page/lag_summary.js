@@ -4,8 +4,15 @@ import { el } from "./dom.js";
 import { explain } from "./explain.js";
 import { plural, time } from "./format.js";
 
-/** Lines that wait for less are no lag worth a word. */
-const LATE_S = 10;
+/** What each outlook of a group says, the worst first. */
+const OUTLOOKS = /** @type {Record<string, string>} */ ({
+  stands_still: "Lines wait to be indexed, and in some partitions nothing was indexed for two minutes.",
+  falls_behind: "Lines wait to be indexed, and more of them arrive than are indexed.",
+  unknown: "Lines wait to be indexed; how long it takes is not known yet.",
+  catches_up: "Lines wait to be indexed, and the wait gets shorter.",
+  keeps_up: "Indexing keeps up: what waits came in the last seconds.",
+  caught_up: "Everything that Kafka has is indexed.",
+});
 
 /**
  * What the status line says: the worst first. Without figures that change each time: a screen reader reads out every new text.
@@ -42,18 +49,10 @@ function calmSentences(lag, status) {
   if (!lag) return ["Asking Kafka how far behind the groups are …"];
   const groups = lag.groups.filter((/** @type {any} */ one) => one.kind === "logs");
   if (groups.length === 0) return ["No group reads log topics yet: it appears once a worker has joined it."];
-  const isBehind = groups.some((/** @type {any} */ one) => one.records > 0);
-  const isLate = groups.some((/** @type {any} */ one) => one.records > 0 && (one.seconds === null || one.seconds > LATE_S));
-  const grows = groups.some((/** @type {any} */ one) => one.partitions.some(isStuck));
+  const kinds = new Set(groups.map((/** @type {any} */ one) => one.outlook));
+  const kind = Object.keys(OUTLOOKS).find((one) => kinds.has(one)) ?? "unknown";
   const phase = status && status.phase !== "running" ? [`This worker is ${status.phase}.`] : [];
-  if (!isBehind) return [...phase, "Everything that Kafka has is indexed."];
-  if (!isLate) return [...phase, `Indexing keeps up: what waits came in the last ${LATE_S} seconds.`];
-  return [...phase, grows ? "Lines wait to be indexed, and in some partitions the wait does not get shorter." : "Lines wait to be indexed, and the wait gets shorter."];
-}
-
-/** Whether a partition's lag does not shrink. @param {any} partition */
-function isStuck(partition) {
-  return partition.records > 0 && partition.drain_s === null && partition.is_never_drained !== false;
+  return [...phase, OUTLOOKS[kind]];
 }
 
 /** @param {string} text */
