@@ -8,7 +8,7 @@ All ways to make texts get the same lines, and questions are masked as the worke
 the other ways find is the same as without it. `benchmarks.questions.scores` says what is counted. Nothing here depends on the machine's
 speed.
 
-The models are the one that is installed with vectail and BGE-small (fetched by Maven); `--model` adds any other that vectail takes.
+The models are the two that are installed with vectail and BGE-small (fetched by Maven); `--model` adds any other that vectail takes.
 """
 
 import contextlib
@@ -29,6 +29,7 @@ from benchmarks.questions.nothing import measure_nothing
 from benchmarks.questions.scores import Score, difference, score
 from benchmarks.retrieval import some_of_each
 from worker.embedding.loaded import LoadedModel, chosen_engine, load_model
+from worker.embedding.model.folder import PLAIN, TUNED, InstalledName
 from worker.settings.settings import Settings, load_settings
 
 QUICK_LINES_OF_A_LABEL = 5
@@ -70,6 +71,7 @@ def figures_of(found: Mapping[str, Mapping[str, Found]], questions: Sequence[str
     return {
         "questions": len(questions),
         **{measure: fmean(headline.values(measure)) for measure in ("hit1", "hit5", "ndcg10")},
+        **({"vs_plain": _apart(headline, found[PLAIN][FAMILIES])} if PLAIN in found and len(questions) > 1 else {}),
         "by": {model: {way: _way(ways, way) for way in WAYS} for model, ways in found.items()},
         "each": {text: {way: default[way].scores[number].ndcg10 for way in WAYS} for number, text in enumerate(questions)},
     }
@@ -79,31 +81,34 @@ def _way(ways: Mapping[str, Found], way: str) -> dict[str, Any]:
     found, before = ways[way], ways[VERSION_2]
     figures: dict[str, Any] = {"texts": found.results, **{measure: fmean(found.values(measure)) for measure in Score._fields}}
     if way != VERSION_2 and len(found.scores) > 1:
-        apart = {measure: difference(found.values(measure), before.values(measure)) for measure in Score._fields}
-        figures["vs_version_2"] = {measure: one._asdict() for measure, one in apart.items()}
+        figures["vs_version_2"] = _apart(found, before)
     return figures
+
+
+def _apart(found: Found, other: Found) -> dict[str, Any]:
+    return {measure: difference(found.values(measure), other.values(measure))._asdict() for measure in Score._fields}
 
 
 def measure_all(
     engine: str,
-    folders: Sequence[Path | None],
+    models: Sequence[Path | InstalledName],
     lines: Sequence[LabelledLine],
     whole: Sequence[int],
     questions: Sequence[Question],
 ) -> dict[str, dict[str, Found]]:
-    """Measure each model, by its folder (None: the default one); return what is found by model and way. Raises ModelError."""
+    """Measure each model, by its name or folder; return what is found by model and way. Raises ModelError."""
     found = {}
-    for folder in folders:
-        model = load_model(settings_for(engine, folder))
+    for named in models:
+        model = load_model(settings_for(engine, named))
         with contextlib.closing(model.engine):
             found[model.prepared.name] = search(model, lines, whole, questions)
     return found
 
 
-def settings_for(engine: str, folder: Path | None) -> Settings:
-    """Return the settings that name an engine and a model's folder; None is the default model."""
-    model = {} if folder is None else {"folder": str(folder)}
-    return load_settings(None, {"engine": {"name": engine}, "model": model})
+def settings_for(engine: str, model: Path | InstalledName) -> Settings:
+    """Return the settings that name an engine and a model, by its name or folder."""
+    table = {"folder": str(model)} if isinstance(model, Path) else {"name": model}
+    return load_settings(None, {"engine": {"name": engine}, "model": table})
 
 
 def _second_model() -> tuple[list[Path], dict[str, str]]:
@@ -121,8 +126,8 @@ def measure(chosen: Namespace) -> Figures:
     whole = some_of_each(labels, QUICK_LINES_OF_A_LABEL if chosen.quick else None)
     questions = read_questions(set(labels))
     bge, absent = ([], {}) if chosen.default_only else _second_model()
-    found = measure_all(chosen.engine, [None, *bge, *chosen.model], lines, whole, questions)
-    engine = chosen_engine(settings_for(chosen.engine, None).engine)
+    found = measure_all(chosen.engine, [TUNED, PLAIN, *bge, *chosen.model], lines, whole, questions)
+    engine = chosen_engine(settings_for(chosen.engine, TUNED).engine)
     about = {"lines": len(lines), "whole_lines": len(whole), "engine": engine, "absent": absent}
     nothing = measure_nothing(settings_for(chosen.engine, None), lines, questions)
     return figures_of(found, [question.text for question in questions]) | nothing | about
