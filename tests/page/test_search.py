@@ -11,6 +11,7 @@ from tests.page.parts import ask, hit, hits, open_hit, parameters, question, sta
 from tests.page.stub_lines import DISK, KINDS, MINUTE_MS, PAYMENT, shop_lines
 from tests.page.stub_world import StubWorld
 from tests.page.watched import Watched
+from worker.querying.template_groups import named_family
 
 pytestmark = pytest.mark.process
 
@@ -44,8 +45,13 @@ def test_where_nothing_is_close_that_is_said_and_the_nearest_are_shown(world: St
     page = watched.open(f"{world.url}/?q=my+grandmother+went+to+the+bank+with+her+little+old+dog&since=all")
     expect(page.get_by_text("Nothing close to this is in the index.")).to_be_visible()
     expect(hits(page).first).to_contain_text(re.compile(r"similarity none 0\.\d\d"))
+    expect(page.get_by_text("Nothing is close to the question, so no lines are counted.")).to_be_visible()
+    expect(page.get_by_role("group", name="Level")).to_have_count(0)
     ask(page, "payment declined by the bank")
     expect(page.get_by_text("Nothing close to this")).to_have_count(0)
+    expect(page.get_by_text("lines of what fits")).to_be_visible()
+    counted = next(query for query in reversed(world.asked) if query.form == "counts" and query.facets)
+    assert counted.filters.family == [named_family(PAYMENT.name)], "of what is shown, what is near enough"
 
 
 def test_hits_are_asked_for_before_all_else_because_the_worker_answers_one_query_at_a_time(world: StubWorld, watched: Watched) -> None:

@@ -28,6 +28,11 @@ QUERY_MUTATIONS: Changes = {
         "if True or not wanted.is_met_by",
         "worker/querying/test_family_kinds.py::where_most_are_of_one_kind_more_are_ranked",
     ),
+    "worker/querying/similarity.py: all that is close is counted, however much nearer others are": (
+        "        least = max(self.cuts.near, floor + _COUNTED_SHARE * (best - floor))\n",
+        "        least = self.cuts.near + 0 * floor * best\n",
+        "worker/querying/test_counted_kinds.py::what_is_much_farther_than_the_nearest_is_not_counted",
+    ),
     "worker/querying/similarity.py: what has every word of a question is nothing close": (
         ">= self.cuts.near or is_literal else",
         ">= self.cuts.near else",

@@ -104,6 +104,13 @@ class HitJson(ScoreJson, LineJson, HitFamilyJson):
     alike: NotRequired[Annotated[list[AlikeJson], Says("description", "families that it stands for as well, nearest first, 64 at most")]]
 
 
+class CountedFamilyJson(GroupJson, ScoreJson):
+    """A family whose lines count, and those that count with it because they differ in one word."""
+
+    text: str
+    alike: NotRequired[list[AlikeJson]]
+
+
 class FamilyJson(GroupJson, ScoreJson):
     """A family, or a template."""
 
@@ -165,6 +172,9 @@ class AnsweredJson(CompleteJson):
     nothing_close: NotRequired[
         Annotated[bool, Says("description", "true where nothing has to do with the text; what comes is the nearest nevertheless")]
     ]
+    families: NotRequired[
+        Annotated[list[CountedFamilyJson], Says("description", "whose lines a text means; if nothing_close, the nearest, not counted")]
+    ]
     seconds: NotRequired[dict[str, float]]
 
 
@@ -172,6 +182,7 @@ class HitsJson(AnsweredJson):
     """Lines that fit."""
 
     hits: list[HitJson]
+    counted: NotRequired[Annotated[list[str], Says("description", "ids of the hits' families, and those alike, that counts counts")]]
 
 
 class TemplatesJson(AnsweredJson):

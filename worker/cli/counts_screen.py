@@ -4,26 +4,50 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from sinks.reading.group_names import FIELD
+from worker.asking.answers import CountedFamilyJson
 from worker.cli.screen import Screen, shown_text, shown_times
 from worker.cli.screen_tables import NONE, Column, StyledText
-from worker.cli.search_screen import Answer
+from worker.cli.search_screen import Answer, shown_alike, shown_fits
 from worker.runtime.logs import printable
 
 Count = Mapping[str, Any]
 """A group as `worker.asking.answers.CountedJson` has it; what it is counted by is under its name."""
 _BAR_CHARACTERS: Final = 24
+_FAMILIES: Final = 20
+"""Shown of those that are counted."""
 _STYLES: Final = {"time": "dim", "family": "dim", "level": "yellow", "topic": ""}
 
 
 def show_counts(screen: Screen, answer: Answer) -> None:
     """Show counts (`by`, `counts`, `complete`, `bucket_ms` if there are buckets)."""
     counts: Sequence[Count] = answer["counts"]
+    if "families" in answer:
+        _show_families(screen, answer)
+    if answer.get("nothing_close"):
+        return
     if not counts and answer["complete"]:
         screen.say("No lines in this span; `--since all` looks at all of them.")
     elif counts:
         _show_table(screen, answer, counts)
     if not answer["complete"]:
         screen.say("The count is incomplete: a limit or the time-out cut it short.")
+
+
+def _show_families(screen: Screen, answer: Answer) -> None:
+    """Show whose lines are counted, above the number of them."""
+    families: Sequence[CountedFamilyJson] = answer["families"]
+    similar = [one["similarity"] for one in families if "similarity" in one]
+    if answer.get("nothing_close"):
+        screen.say("Nothing close to this is in the index, so nothing is counted. The nearest:")
+    elif similar and "strong" not in similar:
+        screen.say("Nothing fits this well. These lines are counted:")
+    elif families:
+        screen.say("These lines are counted:")
+    for one in families[:_FAMILIES]:
+        text = " · ".join(part for part in (printable(one.get("name", "")), shown_text(one["text"]), shown_alike(one)) if part)
+        screen.write((f"  {' '.join(shown_fits([one])):>11}  ", "green"), (text, ""))
+    if len(families) > _FAMILIES:
+        screen.say(f"  and {len(families) - _FAMILIES} kinds more.")
 
 
 def shown_width(width_ms: int) -> str:

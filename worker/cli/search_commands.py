@@ -74,7 +74,7 @@ class CountsOptions:
     """What `vectail counts` asks for, besides filters."""
 
     text: Annotated[
-        list[str] | None, typer.Argument(help="Count the templates that fit this best. Default: all lines.", metavar="TEXT")
+        list[str] | None, typer.Argument(help="Count the lines of the families that fit this. Default: all lines.", metavar="TEXT")
     ] = None
     by: Annotated[
         list[str] | None,

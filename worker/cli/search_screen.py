@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from consumers.decode.kept_fields import WELL_KNOWN
-from worker.asking.answers import FamilyJson, HitJson
+from worker.asking.answers import CountedFamilyJson, FamilyJson, HitJson, ScoreJson
 from worker.asking.places import RecordPlace
 from worker.cli.question_options import advice_of
 from worker.cli.screen import Screen, TableColumn, shown_text, shown_times
@@ -88,7 +88,7 @@ def show_hits(screen: Screen, answer: Answer, *, advice: str = "", offers_neighb
     day, times = shown_times([hit["time"] for hit in hits])
     _show_head(screen, answer["text"] or "the newest lines", answer, day)
     if any("score" in hit for hit in hits):
-        _show_table(screen, hits, times, _FIT, _fits(hits), matching(answer["text"]))
+        _show_table(screen, hits, times, _FIT, shown_fits(hits), matching(answer["text"]))
     elif hits:
         numbers = [str(place) for place in range(1, len(hits) + 1)]
         _show_table(screen, hits, times, TableColumn("", "green", is_right=True), numbers, None)
@@ -137,7 +137,7 @@ def show_templates(
         day, times = shown_times([template[end] for template in templates for end in ("first", "last")])
         if day:
             screen.write((day, "dim"))
-        fits = _fits(templates) if any("score" in template for template in templates) else []
+        fits = shown_fits(templates) if any("score" in template for template in templates) else []
         rows: list[list[Sequence[StyledText]]] = []
         for row, template in enumerate(templates):
             example = template["text"] if template["example"] is None else template["example"]
@@ -163,7 +163,7 @@ def _show_head(screen: Screen, asked: str, answer: Answer, day: str) -> None:
         screen.say(_NOTHING_CLOSE)
 
 
-def _fits(found: Sequence[HitJson] | Sequence[FamilyJson]) -> list[str]:
+def shown_fits(found: Sequence[ScoreJson]) -> list[str]:
     """Return of each of what was found how well it fits: by meaning the similarity and the cosine, by words a score without a bound."""
     return [" ".join((one.get("similarity", ""), f"{one['score']:.2f}")).strip() if "score" in one else "" for one in found]
 
@@ -218,7 +218,7 @@ def shown_family(hit: HitJson) -> str:
     return " · ".join(part for part in (printable(hit.get("name", "")), ", ".join(figures), family) if part)
 
 
-def shown_alike(hit: HitJson) -> str:
+def shown_alike(hit: HitJson | CountedFamilyJson) -> str:
     """Return how many families more a hit stands for, and the words of the first ones."""
     words = [printable(one["word"]) for one in hit.get("alike", ())]
     named = ", ".join(words[:_FIRST_WORDS]) + (" …" if len(words) > _FIRST_WORDS else "")

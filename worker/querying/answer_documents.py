@@ -16,8 +16,6 @@ from worker.querying.similarity import Fit, is_nothing_close
 
 MOST_REPLY_BYTES = 900_000
 """Below Kafka's default limit for a record (1 MB)."""
-_ENVELOPE_BYTES = 1_000
-"""Of an answer of several counts, around them."""
 
 
 def bounded_json(document: Mapping[str, object]) -> bytes:
@@ -27,7 +25,8 @@ def bounded_json(document: Mapping[str, object]) -> bytes:
         return value
     if "groups" in document:
         groups = cast("Sequence[Mapping[str, object]]", document["groups"])
-        share = (MOST_REPLY_BYTES - _ENVELOPE_BYTES) // len(groups)
+        around = len(json_bytes({**document, "groups": [], "complete": False}))
+        share = (MOST_REPLY_BYTES - around) // len(groups) - 2
         return json_bytes({**document, "groups": [_cut(group, share) for group in groups], "complete": False})
     return json_bytes(_cut(document, MOST_REPLY_BYTES))
 

@@ -16,13 +16,13 @@ from sinks.reading.line_filter import LineFilter
 from sinks.row import TemplateId
 from worker.asking.answers import ChangeJson, ChangesJson, GroupJson, TotalsJson
 from worker.asking.question import Query, Window
-from worker.querying.counts import MOST_TEMPLATES
+from worker.querying.counted_kinds import meant_lines, say_meant
 from worker.querying.family_counts import count_families
 from worker.querying.family_listing import shown_group
 from worker.querying.form import Answer, Form, Sources
-from worker.querying.ranking import Index, OutOfTime, SearchBounds
+from worker.querying.ranking import Index, OutOfTime
 from worker.querying.scope import scope_of
-from worker.querying.search import PreparedQuery, rank
+from worker.querying.search import PreparedQuery
 
 Change = Literal["new", "gone", "up", "down"]
 CHANGES: Final[tuple[Change, ...]] = ("new", "gone", "up", "down")
@@ -54,18 +54,20 @@ def compare_windows(index: Index, sought: PreparedQuery, deadline_passed: OutOfT
     query = sought.query
     now, before = query.windows
     scope = scope_of(index, query.filters, deadline_passed)
-    templates, complete = scope.templates, scope.complete
+    templates, complete, meant = scope.templates, scope.complete, None
     if query.text is not None:
         both = _within(scope.only, Window(since_ms=min(now.since_ms, before.since_ms), until_ms=max(now.until_ms, before.until_ms)))
-        ranking = rank(index, sought, SearchBounds(MOST_TEMPLATES, 1, both, deadline_passed, templates))
-        templates = frozenset(one.template for one in ranking.templates[:MOST_TEMPLATES])
-        complete = complete and (ranking.complete or len(ranking.templates) >= MOST_TEMPLATES)
+        meant = meant_lines(index, sought, scope, both, deadline_passed)
+        templates, complete = meant.templates, meant.complete
     count = _templates if query.expand else _families
     ours, theirs = (count(index, _within(scope.only, window), templates, deadline_passed) for window in (now, before))
     pairs = _pairs(ours.counts, theirs.counts, now, before)
     entries = _entries(index, query, pairs, theirs.counts | ours.counts)
     totals: TotalsJson = {"lines": int(pairs.now.sum()), "before": int(pairs.before.sum())}
-    return {"compare": entries, "totals": totals, "complete": complete and ours.complete and theirs.complete}
+    answer: ChangesJson = {"compare": entries, "totals": totals, "complete": complete and ours.complete and theirs.complete}
+    if meant is not None:
+        say_meant(index, answer, meant)
+    return answer
 
 
 class _Pairs(NamedTuple):

@@ -19,13 +19,12 @@ from worker.asking.answers import CountedAnswerJson, CountedJson, CountsJson, On
 from worker.asking.question import GROUPINGS, Grouping, Query
 from worker.asking.refusals import BadQuery
 from worker.querying.count_by_family import count_by_family
+from worker.querying.counted_kinds import MeantLines, meant_lines, say_meant
 from worker.querying.form import Answer, Form, Sources, refuse_set
-from worker.querying.ranking import Index, OutOfTime, SearchBounds
-from worker.querying.scope import line_filter, scope_of
-from worker.querying.search import PreparedQuery, rank
+from worker.querying.ranking import Index, OutOfTime
+from worker.querying.scope import Scope, line_filter, scope_of
+from worker.querying.search import PreparedQuery
 
-MOST_TEMPLATES = 64
-"""Of the templates that fit a text, these many are counted."""
 TOP = 20
 """Groups in an answer, if the query does not say."""
 BUCKETS = 60
@@ -60,18 +59,29 @@ class CountListing(NamedTuple):
     """False when a bound or the deadline cut it short."""
 
 
-def find_counts(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime, *, now_ms: float) -> list[CountListing]:
-    """Count the lines under the query's filters, once for each grouping; with a text, those of the templates that fit it best.
+class Counted(NamedTuple):
+    """The counts of one question."""
+
+    listings: list[CountListing]
+    """One for each grouping."""
+    meant: MeantLines | None
+    """What its text means."""
+
+
+def find_counts(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime, *, now_ms: float) -> Counted:
+    """Count the lines under the query's filters, once for each grouping; with a text, those that it means.
 
     All counts are of one snapshot of the index. Raises SinkBusy.
     """
-    lines = _lines_of(index, sought, deadline_passed)
+    scope = scope_of(index, sought.query.filters, deadline_passed)
+    meant = None if sought.query.text is None else meant_lines(index, sought, scope, scope.only, deadline_passed)
+    lines = _lines_of(scope, meant)
 
     def count_all(reader: BlockReader) -> list[CountListing]:
         counting = _Counting(index._replace(reader=reader), sought.query, lines, deadline_passed, now_ms)
         return [counting.by(_in_order(groups)) for groups in sought.query.groupings]
 
-    return index.reader.over_one_snapshot(count_all, deadline_passed=deadline_passed)
+    return Counted(index.reader.over_one_snapshot(count_all, deadline_passed=deadline_passed), meant)
 
 
 class _Wanted(NamedTuple):
@@ -82,13 +92,10 @@ class _Wanted(NamedTuple):
     complete: bool
 
 
-def _lines_of(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime) -> _Wanted:
-    scope = scope_of(index, sought.query.filters, deadline_passed)
-    if sought.query.text is None:
+def _lines_of(scope: Scope, meant: MeantLines | None) -> _Wanted:
+    if meant is None:
         return _Wanted(scope.only, None if scope.templates is None else tuple(sorted(scope.templates)), scope.complete)
-    ranking = rank(index, sought, SearchBounds(MOST_TEMPLATES, 1, scope.only, deadline_passed, scope.templates))
-    templates = tuple(template.template for template in ranking.templates[:MOST_TEMPLATES])
-    return _Wanted(scope.only, templates, scope.complete and (ranking.complete or len(ranking.templates) >= MOST_TEMPLATES))
+    return _Wanted(scope.only, tuple(sorted(meant.templates)), meant.complete)
 
 
 class _Counting:
@@ -211,8 +218,11 @@ def _check(query: Query) -> None:
 
 def _open(sources: Sources) -> Answer:
     def answer(sought: PreparedQuery, deadline_passed: OutOfTime, _stop_s: float) -> CountedAnswerJson:
-        listings = find_counts(sources.index, sought, deadline_passed, now_ms=sources.surroundings.wall_ms())
-        return counts_document(listings, is_several=sought.query.is_several)
+        found = find_counts(sources.index, sought, deadline_passed, now_ms=sources.surroundings.wall_ms())
+        shown = counts_document(found.listings, is_several=sought.query.is_several)
+        if found.meant is not None:
+            say_meant(sources.index, shown, found.meant)
+        return shown
 
     return answer
 

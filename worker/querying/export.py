@@ -19,12 +19,12 @@ from worker.asking.filters import FILTERS
 from worker.asking.moments import MOST_MS
 from worker.asking.question import Query
 from worker.asking.refusals import BadQuery
-from worker.querying.counts import MOST_TEMPLATES
+from worker.querying.counted_kinds import meant_lines
 from worker.querying.form import Answer, Form, Sources
 from worker.querying.query_words import with_all, words_of
-from worker.querying.ranking import Index, OutOfTime, SearchBounds
+from worker.querying.ranking import Index, OutOfTime
 from worker.querying.scope import Scope, scope_of
-from worker.querying.search import PreparedQuery, rank
+from worker.querying.search import PreparedQuery
 from worker.querying.whole_lines import MOST_LINES_BYTES, ShownLine, shown_lines
 
 LINES: Final = 1_000
@@ -67,9 +67,8 @@ def selected(index: Index, sought: PreparedQuery, scope: Scope, deadline_passed:
             complete = complete and held.complete
         keys = tuple(sorted({key for identifier in words.identifiers for key in identifier.keys}))
         return Selection(scope.only, scope.templates, with_all(words.identifiers), keys, frozenset(holding)), complete
-    ranking = rank(index, sought, SearchBounds(MOST_TEMPLATES, 1, scope.only, deadline_passed, scope.templates))
-    templates = frozenset(one.template for one in ranking.templates[:MOST_TEMPLATES])
-    return Selection(scope.only, templates), scope.complete and (ranking.complete or not deadline_passed())
+    meant = meant_lines(index, sought, scope, scope.only, deadline_passed)
+    return Selection(scope.only, meant.templates), meant.complete
 
 
 def _ends(index: Index, selection: Selection, deadline_passed: OutOfTime) -> tuple[int, int]:

@@ -10,12 +10,14 @@ from typing import Final, NamedTuple
 
 from sinks.row import TemplateId
 from sinks.sink import TemplateHit
+from worker.asking.answers import AlikeJson
 from worker.querying.dense import MOST_NEAR, MOST_TEMPLATES
 from worker.querying.kinds import Kind, kinds_of
 from worker.querying.ranking import Index, RankedTemplate, Ranking, SearchBounds, by_family
 from worker.querying.similarity import Fit, Similarities
 
 _GROWTH: Final = 4
+_MOST_ALIKE: Final = 64
 _NO_TEXT: Final = ""
 """Is of no kind but its own."""
 
@@ -45,6 +47,15 @@ class FamilyKind(NamedTuple):
     fit: Fit | None
     alike: list[AlikeFamily]
 
+    @property
+    def families(self) -> list[str]:
+        """The ids of all of its families."""
+        return [self.templates[0].family, *(one.family for one in self.alike)]
+
+    def shown_alike(self) -> list[AlikeJson]:
+        """Return how a reply names the families behind the first one."""
+        return [{"family": one.family, "word": one.word} for one in self.alike[:_MOST_ALIKE]]
+
 
 class KindsFound(NamedTuple):
     """Kinds, best first.
@@ -54,6 +65,15 @@ class KindsFound(NamedTuple):
 
     kinds: list[FamilyKind]
     complete: bool
+    similarities: Similarities
+
+    def counted(self, most: int) -> list[FamilyKind]:
+        """Return those of the first kinds that are near enough to be counted, each with those of its other families that are."""
+        kinds = self.kinds[:most]
+        fits = [fit for kind in kinds for fit in (kind.fit, *(one.fit for one in kind.alike))]
+        is_counted = iter(self.similarities.are_counted(fits))
+        chosen = [(kind, next(is_counted), [one for one in kind.alike if next(is_counted)]) for kind in kinds]
+        return [kind._replace(alike=alike) for kind, is_first, alike in chosen if is_first or alike]
 
 
 class _Family(NamedTuple):
@@ -70,16 +90,17 @@ def find_kinds(
 
     Where the lines of a family have no bound, every template stands for itself.
     """
-    wanted, found = bounds, KindsFound([], complete=True)
+    wanted, found = bounds, KindsFound([], True, similarities)  # noqa: FBT003 - complete
     while True:
         ranking = rank(wanted)
         if bounds.per_family is None:
             similarities.read(ranking.templates)
-            return KindsFound([FamilyKind([one], similarities.fit_of(one), []) for one in ranking.templates], ranking.complete)
+            kinds = [FamilyKind([one], similarities.fit_of(one), []) for one in ranking.templates]
+            return KindsFound(kinds, ranking.complete, similarities)
         kinds = _grouped(index, ranking, bounds, near, similarities)
         if len(kinds) < len(found.kinds):  # time was up before the ranking was as long as the last one
             return found._replace(complete=False)
-        found = KindsFound(kinds, ranking.complete)
+        found = KindsFound(kinds, ranking.complete, similarities)
         is_enough = bounds.is_met_by(one for kind in kinds for one in kind.templates)
         if is_enough or not wanted.is_met_by(ranking.templates) or wanted.k >= MOST_NEAR or bounds.deadline_passed():
             return found

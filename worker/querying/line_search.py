@@ -1,6 +1,6 @@
 """The lines that fit a question, each with what it says of its family: the answer that a query gets unless `as` says otherwise."""
 
-from typing import Final, TypedDict
+from typing import TypedDict
 
 from worker.asking.answers import AlikeJson, HitJson, HitsJson
 from worker.asking.question import Query
@@ -11,8 +11,6 @@ from worker.querying.hit_families import HitFamilies
 from worker.querying.ranking import OutOfTime
 from worker.querying.scope import scope_of
 from worker.querying.search import Hit, PreparedQuery, search
-
-_MOST_ALIKE: Final = 64
 
 
 class _Alike(TypedDict, total=False):
@@ -38,13 +36,15 @@ def _open(sources: Sources) -> Answer:
         ]
         shown: HitsJson = {"hits": hits, "complete": found.complete}
         say_closeness(shown, [hit.fit for hit in found.hits])
+        if found.counted is not None:
+            shown["counted"] = list(found.counted)
         return shown
 
     return answer
 
 
 def _shown_alike(hit: Hit) -> _Alike:
-    return {"alike": [{"family": one.family, "word": one.word} for one in hit.alike[:_MOST_ALIKE]]} if hit.alike else {}
+    return {"alike": hit.kind.shown_alike()} if hit.kind is not None and hit.kind.alike else {}
 
 
 LINES = Form(

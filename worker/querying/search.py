@@ -14,7 +14,7 @@ from sinks.row import TemplateText, Vector
 from sinks.sink import TemplateHit
 from worker.asking.question import Mode, Query
 from worker.querying.dense import MOST_TEMPLATES, rank_by_meaning
-from worker.querying.family_kinds import AlikeFamily, FamilyKind, KindsFound, find_kinds
+from worker.querying.family_kinds import FamilyKind, KindsFound, find_kinds
 from worker.querying.hybrid import rank_by_both
 from worker.querying.lexical import lines_with_identifiers, rank_by_words, score_of
 from worker.querying.query_words import words_of
@@ -31,8 +31,8 @@ class Hit(NamedTuple):
     fit: Fit | None
     """Of its family; None without a text."""
     line: Line
-    alike: Sequence[AlikeFamily] = ()
-    """The families that it stands for as well."""
+    kind: FamilyKind | None = None
+    """What it stands for besides; None without a ranking."""
 
     @property
     def score(self) -> float | None:
@@ -46,6 +46,8 @@ class SearchResult(NamedTuple):
     hits: list[Hit]
     complete: bool
     """False when a bound or the deadline cut the search short."""
+    counted: Sequence[str] | None = None
+    """The families that counts would count, of those that the hits stand for; None without a ranking by meaning."""
 
 
 class PreparedQuery(NamedTuple):
@@ -89,7 +91,8 @@ def _find(index: Index, sought: PreparedQuery, scope: Scope, deadline_passed: Ou
         exact = lines_with_identifiers(index, words, query.k, bounds)
         return SearchResult([Hit(Fit(score_of(words, line)), line) for line in exact.lines], exact.complete)
     found = rank_kinds(index, sought, bounds)
-    return SearchResult(_shown(found.kinds, bounds), found.complete)
+    counted = None if sought.vector is None else [family for kind in found.counted(query.k) for family in kind.families]
+    return SearchResult(_shown(found.kinds, bounds), found.complete, counted)
 
 
 def rank_kinds(index: Index, sought: PreparedQuery, bounds: SearchBounds) -> KindsFound:
@@ -129,7 +132,7 @@ def _shown(kinds: Sequence[FamilyKind], bounds: SearchBounds) -> list[Hit]:
     hits: list[Hit] = []
     for kind in kinds[: bounds.k]:
         lines = [line for template in kind.templates for line in template.lines[: bounds.per_template]]
-        hits += [Hit(kind.fit, line, kind.alike) for line in lines[: bounds.per_family]]
+        hits += [Hit(kind.fit, line, kind) for line in lines[: bounds.per_family]]
     return hits[: bounds.k]
 
 

@@ -5,8 +5,8 @@ of the model decides (`worker.embedding.model.nearness`); without that there are
 every word of the question, or an identifier of it, is never "none".
 """
 
-from collections.abc import Collection, Iterable
-from typing import Literal, NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final, Literal, NamedTuple
 
 from sinks.row import Vector
 from sinks.sink import TemplateHit
@@ -14,6 +14,7 @@ from worker.embedding.model.nearness import Cuts
 from worker.querying.query_words import words_of
 from worker.querying.ranking import Index, RankedTemplate
 
+_COUNTED_SHARE: Final = 0.75
 Strength = Literal["strong", "weak", "none"]
 
 
@@ -61,6 +62,18 @@ class Similarities:
         texts = {text, *(part for line in template.lines for part in (line.template_text, line.text or ""))}
         is_literal = any(self._words.share_in(text) == 1 or self._words.identifiers_in(text) for text in texts)
         return Fit(cosine, self._strength(cosine, is_literal=is_literal), is_literal)
+
+    def are_counted(self, fits: Sequence[Fit | None]) -> list[bool]:
+        """Return which of what was found is counted: what has all words, and what is close and hardly farther than the nearest.
+
+        Nearness is measured from what has nothing to do with the question, because models differ in where that is. Where it was not
+        measured all is counted.
+        """
+        if self.cuts is None:
+            return [True] * len(fits)
+        floor, best = self.cuts.floor, max((fit.score for fit in fits if fit is not None), default=0.0)
+        least = max(self.cuts.near, floor + _COUNTED_SHARE * (best - floor))
+        return [fit is not None and (fit.is_literal or fit.score >= least) for fit in fits]
 
     def _strength(self, cosine: float, *, is_literal: bool) -> Strength | None:
         if self.cuts is None:

@@ -22,8 +22,7 @@ from sinks.reading.selecting import IsMatch, Selection
 from worker.asking.answers import TailedJson
 from worker.asking.question import Query
 from worker.asking.refusals import BadQuery
-from worker.querying.counts import MOST_TEMPLATES
-from worker.querying.dense import near_among, nearest_but
+from worker.querying.dense import MOST_TEMPLATES, near_among, nearest_but
 from worker.querying.form import Answer, Form, Sources
 from worker.querying.query_words import terms_of, words_of
 from worker.querying.ranking import Index, OutOfTime

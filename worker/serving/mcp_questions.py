@@ -121,7 +121,7 @@ async def compare(index: LogIndex, arguments: CompareArguments) -> ToolAnswer:
         shown = _with_times({name: value for name, value in one.items() if name != "change" and value is not None})
         changes.setdefault(one["change"], []).append(shown)
     totals = answer["totals"]
-    notes = () if any(totals.values()) else (await _why_empty(index, arguments),)
+    notes = _of_closeness(answer) or (() if any(totals.values()) else (await _why_empty(index, arguments),))
     facts = {"window": _shown_window(now), "compared_with": _shown_window(before), "totals": totals}
     return ToolAnswer(log_data=changes, facts=facts, notes=notes, complete=answer["complete"])
 
@@ -188,7 +188,7 @@ async def _lag(index: LogIndex) -> tuple[list[dict[str, object]] | None, list[st
     return [{name: one.get(name) for name in names} for one in answer["groups"]], []
 
 
-def _of_closeness(answer: HitsJson | TemplatesJson) -> tuple[str, ...]:
+def _of_closeness(answer: HitsJson | TemplatesJson | ChangesJson) -> tuple[str, ...]:
     """Return a note where nothing that was found has to do with the question."""
     return (_NOTHING_CLOSE,) if answer.get("nothing_close") else ()
 

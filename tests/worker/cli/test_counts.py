@@ -19,6 +19,29 @@ def shown(new_screen: NewScreen, counts: list[dict[str, object]], by: list[str],
     return written.getvalue()
 
 
+COUNTED: dict[str, object] = {"family": FAMILY, "text": "wrong \x1b password", "score": 0.731}
+
+
+def test_whose_lines_are_counted_stands_above_the_number(new_screen: NewScreen) -> None:
+    families = [COUNTED | {"similarity": "strong", "alike": [{"family": FAMILY, "word": "nadia"}]}, COUNTED | {"similarity": "weak"}]
+    told = shown(new_screen, [row(7, level="WARN")], ["level"], families=families).splitlines()
+    assert told[0] == "These lines are counted:"
+    assert told[1].split("  ") == ["", "strong 0.73", r"wrong \x1b password · and 1 more that differs in one word: nadia"]
+    assert told[2].split() == ["weak", "0.73", "wrong", r"\x1b", "password"]
+    assert any("█" in line for line in told[3:])
+    unsure = shown(new_screen, [row(7, level="WARN")], ["level"], families=families[1:]).splitlines()
+    assert unsure[0] == "Nothing fits this well. These lines are counted:"
+    unknown = shown(new_screen, [row(7, level="WARN")], ["level"], families=[COUNTED] * 25).splitlines()
+    assert (unknown[0], unknown[21]) == ("These lines are counted:", "  and 5 kinds more.")
+
+
+def test_where_nothing_is_close_nothing_is_counted_and_the_nearest_are_shown(new_screen: NewScreen) -> None:
+    told = shown(new_screen, [], ["level"], families=[COUNTED | {"similarity": "none"}], nothing_close=True).splitlines()
+    assert told[0] == "Nothing close to this is in the index, so nothing is counted. The nearest:"
+    assert len(told) == 2
+    assert told[1].split()[:2] == ["none", "0.73"]
+
+
 def test_buckets_are_a_bar_chart_of_one_day(new_screen: NewScreen) -> None:
     noon_ms = 1_714_564_800_000
     counts = [row(12_000, time=noon_ms), row(6_000, time=noon_ms + 600_000), row(1, time=noon_ms + 1_200_000)]

@@ -22,7 +22,7 @@ NOW_MS = 10_000_000
 def find(index: Index, *, reads: int = 100_000, **request: Any) -> CountListing:  # noqa: ANN401 - any part of a query
     left = iter(range(reads))
     query = Query.model_validate({"as": "counts", **request})
-    (found,) = find_counts(index, PreparedQuery(query, None), lambda: next(left, None) is None, now_ms=NOW_MS)
+    (found,) = find_counts(index, PreparedQuery(query, None), lambda: next(left, None) is None, now_ms=NOW_MS).listings
     return found
 
 

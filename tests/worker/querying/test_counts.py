@@ -12,7 +12,8 @@ from sinks.line import Line
 from sinks.reading.group_names import FIELD_NAMES
 from tests.world import index_of, line, open_sink, template, unit
 from worker.asking.question import GROUPINGS, Query
-from worker.querying.counts import MOST_TEMPLATES, WIDTHS_MS, CountListing, counts_document, find_counts, width_ms
+from worker.querying.counts import WIDTHS_MS, CountListing, counts_document, find_counts, width_ms
+from worker.querying.dense import MOST_TEMPLATES
 from worker.querying.ranking import Index
 from worker.querying.search import PreparedQuery
 
@@ -50,7 +51,7 @@ def find_all(index: Index, *, reads: int = 100_000, **request: Any) -> list[Coun
     """Count until the deadline, which passes after `reads` readings of the clock."""
     left = iter(range(reads))
     query = Query.model_validate({"as": "counts", **request})
-    return find_counts(index, PreparedQuery(query, unit(1.0)), lambda: next(left, None) is None, now_ms=NOW_MS)
+    return find_counts(index, PreparedQuery(query, unit(1.0)), lambda: next(left, None) is None, now_ms=NOW_MS).listings
 
 
 def rows_of(listing: CountListing) -> Any:  # noqa: ANN401 - JSON
@@ -150,7 +151,7 @@ def test_a_text_counts_the_templates_that_fit_it_best() -> None:
 
 def test_a_text_that_nothing_fits_counts_nothing(index: Index) -> None:
     query = Query.model_validate({"as": "counts", "text": "ab-123"})
-    (found,) = find_counts(index, PreparedQuery(query, None, is_exact=True), lambda: False, now_ms=NOW_MS)
+    (found,) = find_counts(index, PreparedQuery(query, None, is_exact=True), lambda: False, now_ms=NOW_MS).listings
     assert (found.rows, found.complete) == ([], True)
 
 

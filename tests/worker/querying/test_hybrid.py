@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Collection, Sequence
-from functools import partial
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ from worker.asking.filters import Filters
 from worker.asking.question import Query
 from worker.querying.counts import find_counts
 from worker.querying.family_listing import find_families
-from worker.querying.ranking import Index
+from worker.querying.ranking import Index, OutOfTime
 from worker.querying.search import PreparedQuery, SearchResult, search
 from worker.querying.template_listing import find_templates
 
@@ -82,13 +81,17 @@ def test_where_every_template_has_a_line_the_answer_is_that_of_reading_them_all(
         assert find(index, vector, **request) == wanted, "what is known already of templates changes nothing"
 
 
+def count(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime) -> object:
+    return find_counts(index, sought, deadline_passed, now_ms=1e6).listings
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_listings_are_those_of_reading_all_lines(seed: int) -> None:
     draw = random.Random(seed)
     index = with_lines(world(seed, most_templates=60, lines=0), draw).opened()
     for vector, text in questions(draw):
-        for listing in (find_templates, find_families, partial(find_counts, now_ms=1e6)):
+        for listing in (find_templates, find_families, count):
             lazy, eager = (PreparedQuery(Query(text=text, k=10, filters=filters), vector) for filters in (Filters(), Filters(since_ms=0)))
             assert listing(index, lazy, never) == listing(index, eager, never)
 

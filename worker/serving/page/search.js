@@ -47,8 +47,10 @@ export function open(view, first) {
   /** What is on the screen: the question without and with the number of hits. */
   let shown = { question: "", count: 0 };
   let summary = [""];
-  /** What histogram and facets count: the families on the screen for a question, which fits everything a little. */
+  /** What histogram and facets count: for a question, which fits everything a little, the families that `counts` counts. */
   let counted = first;
+  /** Those families, of what is on the screen. @type {string[]} */
+  let meant = [];
   /** The button that leads to where lines are, if the last hour has none. @type {HTMLElement | null} */
   let elsewhere = null;
   /** @type {{close: () => void, more: () => void} | null} */
@@ -107,6 +109,12 @@ export function open(view, first) {
       more.hidden = (answer.hits ?? answer.templates).length < wanted(state) || wanted(state) >= MOST_HITS;
       const isEmpty = (answer.hits ?? answer.templates).length === 0;
       facets.node.hidden = (isEmpty && chips.node.hidden) || isExact(state, answer);
+      meant = answer.counted ?? list.families();
+      if (answer.nothing_close) {
+        counted = state;
+        facets.node.hidden = true;
+        return chart.fail("Nothing is close to the question, so no lines are counted.");
+      }
       if (isEmpty) {
         counted = state;
         chart.fail("");
@@ -132,8 +140,8 @@ export function open(view, first) {
    */
   async function later(state, signal, isCounted) {
     const families = list.families();
-    const isQuestion = state.q.trim() !== "" && families.length > 0;
-    counted = isQuestion ? { ...state, q: "", family: families } : state;
+    const isQuestion = state.q.trim() !== "" && meant.length > 0;
+    counted = isQuestion ? { ...state, q: "", family: meant.slice(0, 100) } : state;
     if (named !== signal) facets.offer(list.fieldNames().map((name) => ({ name })));
     const ignore = () => {}; // the small charts are no loss
     await Promise.all([
@@ -159,7 +167,7 @@ export function open(view, first) {
 
   /** @param {any} answer counts by time and level */
   function drawChart(answer) {
-    chart.draw(seriesOf(answer, range), counted.family.length > 0 ? "of what is shown" : "");
+    chart.draw(seriesOf(answer, range), counted.family.length > 0 ? "of what fits" : "");
     if (range.automatic && range.since_ms === null && answer.counts.length > 0) {
       elsewhere = offerLastHour(Math.max(...answer.counts.map((/** @type {any} */ one) => one.last)));
       draw();
