@@ -10,7 +10,7 @@ from sinks.reading.line_filter import LineFilter
 from sinks.row import TemplateId
 from worker.asking.answers import AnsweredJson, CountedFamilyJson
 from worker.querying.answer_documents import say_closeness, shown_fit
-from worker.querying.family_kinds import FamilyKind
+from worker.querying.family_kinds import FamilyKind, shown_alike_families
 from worker.querying.family_listing import shown_group
 from worker.querying.ranking import Index, OutOfTime, SearchBounds
 from worker.querying.scope import MOST_MEMBERS, Scope
@@ -62,5 +62,5 @@ def _shown(index: Index, kind: FamilyKind) -> CountedFamilyJson:
     best = kind.templates[0]
     group = index.templates.groups.group_of(int(best.family, 16))
     text = best.lines[0].template_text[:_SHOWN_CHARACTERS]
-    alike = {"alike": kind.shown_alike()} if kind.alike else {}
+    alike = {"alike": shown_alike_families(kind.alike)} if kind.alike else {}
     return cast("CountedFamilyJson", {**shown_group(group), "text": text, **shown_fit(kind.fit), **alike})

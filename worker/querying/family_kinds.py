@@ -52,9 +52,10 @@ class FamilyKind(NamedTuple):
         """The ids of all of its families."""
         return [self.templates[0].family, *(one.family for one in self.alike)]
 
-    def shown_alike(self) -> list[AlikeJson]:
-        """Return how a reply names the families behind the first one."""
-        return [{"family": one.family, "word": one.word} for one in self.alike[:_MOST_ALIKE]]
+
+def shown_alike_families(alike: Sequence[AlikeFamily]) -> list[AlikeJson]:
+    """Return how a reply names the families behind another one."""
+    return [{"family": one.family, "word": one.word} for one in alike[:_MOST_ALIKE]]
 
 
 class KindsFound(NamedTuple):

@@ -6,6 +6,7 @@ from worker.asking.answers import AlikeJson, HitJson, HitsJson
 from worker.asking.question import Query
 from worker.asking.refusals import BadQuery
 from worker.querying.answer_documents import say_closeness, shown_fit, shown_line
+from worker.querying.family_kinds import shown_alike_families
 from worker.querying.form import Answer, Form, Sources
 from worker.querying.hit_families import HitFamilies
 from worker.querying.ranking import OutOfTime
@@ -44,7 +45,7 @@ def _open(sources: Sources) -> Answer:
 
 
 def _shown_alike(hit: Hit) -> _Alike:
-    return {"alike": hit.kind.shown_alike()} if hit.kind is not None and hit.kind.alike else {}
+    return {"alike": shown_alike_families(hit.alike)} if hit.alike else {}
 
 
 LINES = Form(

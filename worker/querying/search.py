@@ -14,7 +14,7 @@ from sinks.row import TemplateText, Vector
 from sinks.sink import TemplateHit
 from worker.asking.question import Mode, Query
 from worker.querying.dense import MOST_TEMPLATES, rank_by_meaning
-from worker.querying.family_kinds import FamilyKind, KindsFound, find_kinds
+from worker.querying.family_kinds import AlikeFamily, FamilyKind, KindsFound, find_kinds
 from worker.querying.hybrid import rank_by_both
 from worker.querying.lexical import lines_with_identifiers, rank_by_words, score_of
 from worker.querying.query_words import words_of
@@ -31,8 +31,8 @@ class Hit(NamedTuple):
     fit: Fit | None
     """Of its family; None without a text."""
     line: Line
-    kind: FamilyKind | None = None
-    """What it stands for besides; None without a ranking."""
+    alike: Sequence[AlikeFamily] = ()
+    """The families that it stands for as well."""
 
     @property
     def score(self) -> float | None:
@@ -47,7 +47,7 @@ class SearchResult(NamedTuple):
     complete: bool
     """False when a bound or the deadline cut the search short."""
     counted: Sequence[str] | None = None
-    """The families that counts would count, of those that the hits stand for; None without a ranking by meaning."""
+    """The families that counts would count, of those that the hits stand for; None without hits by meaning."""
 
 
 class PreparedQuery(NamedTuple):
@@ -91,8 +91,9 @@ def _find(index: Index, sought: PreparedQuery, scope: Scope, deadline_passed: Ou
         exact = lines_with_identifiers(index, words, query.k, bounds)
         return SearchResult([Hit(Fit(score_of(words, line)), line) for line in exact.lines], exact.complete)
     found = rank_kinds(index, sought, bounds)
-    counted = None if sought.vector is None else [family for kind in found.counted(query.k) for family in kind.families]
-    return SearchResult(_shown(found.kinds, bounds), found.complete, counted)
+    hits, kinds = _shown(found.kinds, bounds)
+    counted = None if sought.vector is None or not hits else [family for kind in found.counted(kinds) for family in kind.families]
+    return SearchResult(hits, found.complete, counted)
 
 
 def rank_kinds(index: Index, sought: PreparedQuery, bounds: SearchBounds) -> KindsFound:
@@ -127,13 +128,17 @@ def _per_family(query: Query) -> int | None:
     return query.per_family or query.per_template or PER_TEMPLATE
 
 
-def _shown(kinds: Sequence[FamilyKind], bounds: SearchBounds) -> list[Hit]:
-    """Return the lines that stand for kinds."""
+def _shown(kinds: Sequence[FamilyKind], bounds: SearchBounds) -> tuple[list[Hit], int]:
+    """Return the lines that stand for kinds, and for how many."""
     hits: list[Hit] = []
-    for kind in kinds[: bounds.k]:
+    shown = 0
+    for kind in kinds:
+        if len(hits) >= bounds.k:
+            break
         lines = [line for template in kind.templates for line in template.lines[: bounds.per_template]]
-        hits += [Hit(kind.fit, line, kind) for line in lines[: bounds.per_family]]
-    return hits[: bounds.k]
+        hits += [Hit(kind.fit, line, kind.alike) for line in lines[: bounds.per_family]]
+        shown += 1
+    return hits[: bounds.k], shown
 
 
 def _newest(index: Index, query: Query, bounds: SearchBounds) -> SearchResult:

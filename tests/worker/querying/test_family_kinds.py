@@ -37,15 +37,14 @@ def find(index: Index, **request: Any) -> SearchResult:  # noqa: ANN401 - any pa
 
 
 def shown(found: SearchResult) -> list[tuple[str, list[str]]]:
-    return [(hit.line.template_text, [one.word for one in hit.kind.alike] if hit.kind else []) for hit in found.hits]
+    return [(hit.line.template_text, [one.word for one in hit.alike]) for hit in found.hits]
 
 
 @pytest.mark.parametrize("mode", ["dense", "hybrid"])
 def test_names_stand_behind_the_best_of_them_and_others_take_their_places(mode: str) -> None:
     found = find(index_of_texts([*names(12), *OTHERS]), mode=mode)
     assert [name for name, _ in shown(found)] == [names(1)[0], *OTHERS[:4]]
-    assert found.hits[0].kind is not None
-    assert found.hits[0].kind.families == [family_of(name) for name in names(12)]
+    assert [one.family for one in found.hits[0].alike] == [family_of(name) for name in names(12)[1:]]
     assert shown(found)[0][1] == [name.split()[-1] for name in names(12)[1:]]
     assert not any(words for _, words in shown(found)[1:])
     assert found.complete
