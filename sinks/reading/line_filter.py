@@ -59,11 +59,6 @@ class LineFilter(NamedTuple):
         """Whether lines of a topic may pass."""
         return (not self.topics or topic in self.topics) and topic not in self.not_topics
 
-    @property
-    def is_on_lines(self) -> bool:
-        """Whether lines of one template may differ in whether they pass."""
-        return self != LineFilter(not_templates=self.not_templates)
-
     def window_holds(self, first_ms: NDArray[np.int64], last_ms: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which of n spans of time, both ends included, are inside the window."""
         inside = np.ones(len(first_ms), np.bool_)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from consumers.decode.kept_fields import WELL_KNOWN
 from worker.asking.answers import FamilyJson, HitJson
+from worker.asking.operators import words_sought
 from worker.asking.places import RecordPlace
 from worker.cli.question_options import advice_of
 from worker.cli.screen import Screen, TableColumn, shown_text, shown_times
@@ -20,8 +21,8 @@ from worker.runtime.wording import counted
 
 _LINE_SHARE = 0.55
 """The least share of the width that lines get; with less left, the details of a hit are shown below its line, not beside it."""
-_DECIMALS = {"words": 2, "hybrid": 4}
-"""Decimals of a score, by mode: `hybrid` adds small reciprocal ranks, BM25 (`words`) has no upper bound; cosines get three."""
+_DECIMALS = {"words": 2}
+"""Decimals of a score, by mode: BM25 (`words`) has no upper bound; cosines get three."""
 _SCORE = TableColumn("score", "green", is_right=True)
 _MATCH = "bold red"
 """Style of the query's words, as in grep."""
@@ -246,7 +247,7 @@ _NOTHING = re.compile(r"(?!)")
 
 def matching(text: str) -> re.Pattern[str]:
     """Return a case-insensitive pattern for a query's words in a line; an identifier matches as a whole only, not in parts."""
-    found = words_of(text)
+    found = words_of(words_sought(text))
     identifiers = {one.text for one in found.identifiers}
     words = terms_of(" ".join(word for word in found.text.split() if word.lower() not in identifiers))
     wanted = sorted({*identifiers, *words}, key=len, reverse=True)

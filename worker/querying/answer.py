@@ -166,10 +166,8 @@ class Answer:
         ]
         if len(together) <= 1:
             return
-        is_deep = any(query.ready.query.mode != "dense" for query, _ in together)
-        limit = MOST_TEMPLATES if is_deep else max(query.ready.query.k for query, _ in together)
         try:
-            found = self._sink.templates.nearest(np.stack([vector for _, vector in together]), limit)
+            found = self._sink.templates.nearest(np.stack([vector for _, vector in together]), MOST_TEMPLATES)
         except SinkBusy:
             return
         for (query, _), near in zip(together, found, strict=True):

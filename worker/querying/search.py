@@ -13,7 +13,6 @@ from sinks.row import Vector
 from sinks.sink import TemplateHit
 from worker.asking.question import Mode, Query
 from worker.querying.dense import rank_by_meaning
-from worker.querying.hybrid import rank_by_both
 from worker.querying.lexical import lines_with_identifiers, rank_by_words, score_of
 from worker.querying.query_words import words_of
 from worker.querying.ranking import Index, OutOfTime, RankedTemplate, Ranking, SearchBounds, by_family, groups_of_lines
@@ -26,8 +25,8 @@ class Hit(NamedTuple):
     """A line, and how well it fits."""
 
     score: float | None
-    """Of the best template of its family: cosine similarity of query and template (dense), BM25 score of the template's text (words), or
-    fused ranks (hybrid); None without a text."""
+    """Of the best template of its family: cosine similarity of query and template, by words the BM25 score of the template's text; None
+    without a text."""
     line: Line
 
 
@@ -88,9 +87,7 @@ def rank(index: Index, sought: PreparedQuery, bounds: SearchBounds) -> Ranking:
     words = words_of(sought.query.text or "")
     if sought.vector is None:
         return rank_by_words(index, words, bounds)
-    if mode_of(sought) == "dense":
-        return rank_by_meaning(index, sought.vector, bounds, sought.near)
-    return rank_by_both(index, sought.vector, words, bounds, sought.near)
+    return rank_by_meaning(index, sought.vector, bounds, sought.near, None if mode_of(sought) == "dense" else words)
 
 
 def _per_family(query: Query) -> int | None:

@@ -125,6 +125,7 @@ def test_the_figures_of_a_demo_are_sentences() -> None:
         ("blk_-16 failed", "blk_-16 Failed, blk_-161, block blk_", ["blk_-16", "Failed"]),
         ("a+b (c", "nothing of it: (c)", ["c"]),
         ("who is it", "who is it", []),
+        ('"disk full" -canary level:INFO', "disk full of canary level INFO", ["disk", "full"]),
     ],
 )
 def test_words_of_the_query_stand_out_on_a_terminal_whole_and_in_any_case(query: str, line: str, found: list[str]) -> None:
@@ -139,7 +140,7 @@ def test_without_colours_words_still_stand_out(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    ("mode", "score", "seen"), [("dense", 0.61237, "0.612"), ("words", 12.3456, "12.35"), ("hybrid", 0.03252, "0.0325")]
+    ("mode", "score", "seen"), [("dense", 0.61237, "0.612"), ("words", 12.3456, "12.35"), ("hybrid", 0.61237, "0.612")]
 )
 def test_the_mode_is_said_and_its_scores_have_the_digits_that_tell_them_apart(mode: str, score: float, seen: str) -> None:
     lines = shown(80, hit(score=score), mode=mode)
