@@ -174,7 +174,8 @@ def test_an_identifier_of_a_question_must_match(index: Index, text: str) -> None
 
 def test_an_identifier_that_a_template_holds_is_found_in_its_lines_too(index: Index) -> None:
     sink_of(index).templates.upsert([template("node-17 down", unit(0.9, 0.1))])
-    write(sink_of(index), of(90, "node-17 down", text="node-17 down"), of(91, "c", text="left node-17"))
+    write(sink_of(index), of(90, "node-17 down", text="node-17 down"))
+    write(sink_of(index), of(91, "c", text="left node-17"))
     query = parse_query(b'{"text": "why is node-17 away"}')
     assert places(find(index, query)) == [("node-17 down", 90), ("c", 91)]
 
