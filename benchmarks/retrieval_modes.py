@@ -12,6 +12,8 @@ scores of all texts.
 - p@10 of lines: queries are unchanged lines of the logs, equally many of each file (seeded), with up to ten hits of one family. Share of
   the ten other lines with the same label, or of as many as exist; a line with a unique label is left out.
 - Found first: share of questions whose first hit is relevant.
+- identifiers: how many of 200 words that name one thing (seeded, out of the lines) are in every hit of a question about them, of which
+  there is at least one; in the default mode.
 """
 
 import contextlib
@@ -20,6 +22,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -34,6 +37,7 @@ from benchmarks.retrieval_scores import FIRST
 from worker.asking.question import MAX_TEXT_CHARACTERS
 from worker.cli.query_client import QueryClient
 from worker.embedding.loaded import LoadedModel, load_model
+from worker.querying.query_words import words_of
 from worker.runtime.logs import configure_logs
 from worker.settings.settings import Settings, load_settings
 
@@ -46,6 +50,7 @@ MODES = ("dense", "hybrid")
 SAMPLE_LINES, QUICK_SAMPLE_LINES = 400, 80
 DEEP = 100
 """Hits to search for ten labels."""
+IDENTIFIERS, QUICK_IDENTIFIERS = 200, 40
 
 
 class Scores(NamedTuple):
@@ -127,6 +132,21 @@ def ask_all(
     return scores
 
 
+def identifiers_of(texts: Sequence[str], count: int) -> list[str]:
+    """Return some identifiers that stand in the lines, seeded, no more than one of a line."""
+    found: dict[str, None] = {}
+    for text in Random(1).sample(list(texts), len(texts)):
+        if len(found) < count and (identifiers := words_of(text).identifiers):
+            found[max(identifiers, key=lambda one: len(one.text)).text] = None
+    return list(found)
+
+
+def count_found(ask: Ask, identifiers: Sequence[str]) -> int:
+    """Return of how many identifiers the question what happened finds lines, and none without it."""
+    hits = {one: ask({"text": f"what went wrong with {one}"}) for one in identifiers}
+    return sum(bool(found) and all(words_of(one).identifiers[0].is_in(hit["text"]) for hit in found) for one, found in hits.items())
+
+
 def figures_of(scores: Mapping[str, Scores], questions: Sequence[Question]) -> Figures:
     """Return what `--json` prints, in both modes."""
     figures: Figures = {
@@ -157,8 +177,10 @@ def measure(chosen: Namespace) -> Figures:
         indexed(settings, model, Path(folder) / "index", texts) as ask,
     ):
         scores = {mode: ask_all(ask, mode, labels, texts, questions, sampled) for mode in MODES}
+        identifiers = identifiers_of(texts, QUICK_IDENTIFIERS if chosen.quick else IDENTIFIERS)
+        found = count_found(ask, identifiers)
     about = {"questions": len(questions), "lines": len(lines), "sampled_lines": len(sampled), "engine": model.engine.name}
-    return figures_of(scores, questions) | about
+    return figures_of(scores, questions) | {"identifiers": {"asked": len(identifiers), "found": found}} | about
 
 
 main = program(__doc__, measure, LOGS, LLAMA, quick=f"{QUICK_SAMPLE_LINES} lines are asked for instead of {SAMPLE_LINES}")

@@ -26,7 +26,7 @@ MOST_IN_ROOM: Final[Mapping[str, int]] = {
     "sinks": 2_350,
     "sinks/milvus": 3_950,
     "sinks/reading": 3_350,
-    "worker/asking": 1_150,
+    "worker/asking": 1_300,
     "worker/cli": 6_200,
     "worker/connections": 250,
     "worker/embedding": 1_300,

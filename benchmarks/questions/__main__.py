@@ -1,9 +1,11 @@
 """Questions about logs in natural language: what is found when whole lines, templates or families of templates are searched by meaning.
 
-    python -m benchmarks.questions [--logs DIR] [--engine auto|vllm|llama] [--model FOLDER]… [--default-only] [--quick] [--json]
+    python -m benchmarks.questions [--logs DIR] [--questions FILE] [--engine auto|vllm|llama] [--model FOLDER]… [--default-only] [--quick]
+        [--json]
 
 Caveats first. One collection of logs, 2,000 lines a system. Questions and grades are ours, written from people's labels before any result
-was known (README.md beside this file has the method). Everything is searched by meaning alone and exactly: no index, no full-text search.
+was known (README.md beside this file has the method). Everything is searched by meaning and exactly, without an index; `shipped` adds what
+words decide in the mode that a worker answers in.
 All ways to make texts get the same lines, and questions are masked as the worker masks them. With `--quick`, whole lines are a sample; what
 the other ways find is the same as without it. `benchmarks.questions.scores` says what is counted. Nothing here depends on the machine's
 speed.
@@ -22,9 +24,9 @@ import numpy as np
 
 from benchmarks.labelled_logs import LabelledLine, read_logs
 from benchmarks.program import LLAMA, LOGS, Figures, option, program
-from benchmarks.questions.asked import Question, read_questions
+from benchmarks.questions.asked import QUESTIONS, Question, read_questions
 from benchmarks.questions.bge import NAME, ModelAbsent, bge_folder
-from benchmarks.questions.corpus import FAMILIES, VERSION_2, WAYS, Lines, corpora
+from benchmarks.questions.corpus import FAMILIES, SHIPPED, VERSION_2, WAYS, Lines, corpora, nearness
 from benchmarks.questions.nothing import measure_nothing
 from benchmarks.questions.scores import Score, difference, score
 from benchmarks.retrieval import some_of_each
@@ -58,9 +60,10 @@ def search(model: LoadedModel, lines: Sequence[LabelledLine], whole: Sequence[in
     found = {}
     with contextlib.closing(model.new_tokenizer()) as tokenizer:
         searched = Lines([line.text for line in lines], [numbers[line.label] for line in lines], whole)
-        for way, results, asked in corpora(model, tokenizer, searched, [question.text for question in questions]):
-            scores = [score(one, results, worth) for one, worth in zip(asked, grades, strict=True)]
-            found[way] = Found(len(results.shares), scores)
+        for corpus in corpora(model, tokenizer, searched, [question.text for question in questions]):
+            near = (nearness(corpus, place, question.text) for place, question in enumerate(questions))
+            scores = [score(one, corpus.results, worth) for one, worth in zip(near, grades, strict=True)]
+            found[corpus.way] = Found(len(corpus.results.shares), scores)
     return found
 
 
@@ -78,10 +81,11 @@ def figures_of(found: Mapping[str, Mapping[str, Found]], questions: Sequence[str
 
 
 def _way(ways: Mapping[str, Found], way: str) -> dict[str, Any]:
-    found, before = ways[way], ways[VERSION_2]
+    found = ways[way]
     figures: dict[str, Any] = {"texts": found.results, **{measure: fmean(found.values(measure)) for measure in Score._fields}}
-    if way != VERSION_2 and len(found.scores) > 1:
-        figures["vs_version_2"] = _apart(found, before)
+    others = {VERSION_2: way != VERSION_2, FAMILIES: way == SHIPPED}
+    for other in (name for name, is_compared in others.items() if is_compared and len(found.scores) > 1):
+        figures[f"vs_{other}"] = _apart(found, ways[other])
     return figures
 
 
@@ -124,7 +128,7 @@ def measure(chosen: Namespace) -> Figures:
     lines = read_logs(chosen.logs)
     labels = [line.label for line in lines]
     whole = some_of_each(labels, QUICK_LINES_OF_A_LABEL if chosen.quick else None)
-    questions = read_questions(set(labels))
+    questions = read_questions(set(labels), chosen.questions)
     bge, absent = ([], {}) if chosen.default_only else _second_model()
     found = measure_all(chosen.engine, [TUNED, PLAIN, *bge, *chosen.model], lines, whole, questions)
     engine = chosen_engine(settings_for(chosen.engine, TUNED).engine)
@@ -139,6 +143,7 @@ main = program(
     LOGS,
     LLAMA,
     option("--model", type=Path, action="append", default=[], help="folder of another model to measure; may be repeated"),
+    option("--questions", type=Path, default=QUESTIONS, help="other graded questions, in the same form"),
     option("--default-only", action="store_true", help=f"leave {NAME} out, and fetch nothing"),
     quick=f"of whole lines, {QUICK_LINES_OF_A_LABEL} of each label instead of all",
 )

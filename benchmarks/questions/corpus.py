@@ -1,5 +1,6 @@
 """What can be found in labelled lines, for each way to make texts of them: whole lines, masked lines of two versions, and families.
 
+The last way is what a worker does with a plain question: families, and words between templates that are about equally near.
 `benchmarks.questions` calls `corpora` once for each model. Whole lines may be fewer, because each must be embedded.
 """
 
@@ -7,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.questions.scores import Results, Shares
 from benchmarks.retrieval_reader import Read, Reader
@@ -16,8 +18,11 @@ from consumers.text.mask_patterns import VERSION_2_MASKS
 from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.vectors import Vectors
 from worker.embedding.tokenizer import Tokenizer
+from worker.querying.dense import MOST_TEMPLATES
+from worker.querying.hybrid import order_of
+from worker.querying.query_words import words_of
 
-RAW, VERSION_2, MASKED, FAMILIES = WAYS = ("raw", "version_2", "masks", "families")
+RAW, VERSION_2, MASKED, FAMILIES, SHIPPED = WAYS = ("raw", "version_2", "masks", "families", "shipped")
 
 
 class Lines(NamedTuple):
@@ -36,10 +41,12 @@ class Corpus(NamedTuple):
     way: str
     results: Results
     questions: Vectors
+    words_of: Sequence[str] = ()
+    """The texts whose words count, as in the mode that a worker answers in; empty: meaning alone decides."""
 
 
 def corpora(model: LoadedModel, tokenizer: Tokenizer, lines: Lines, questions: Sequence[str]) -> Iterator[Corpus]:
-    """Yield the four ways."""
+    """Yield the five ways."""
     for way, masker in _maskers().items():
         reader = Reader(model, tokenizer, masker)
         chosen = lines.whole if way == RAW else range(len(lines.texts))
@@ -49,6 +56,20 @@ def corpora(model: LoadedModel, tokenizer: Tokenizer, lines: Lines, questions: S
         yield Corpus(way, Results(read.vectors, np.arange(len(shares)), shares), asked)
         if way == MASKED:
             yield Corpus(FAMILIES, families(read, shares), asked)
+            yield Corpus(SHIPPED, families(read, shares), asked, read.distinct)
+
+
+def nearness(corpus: Corpus, place: int, question: str) -> NDArray[np.float32]:
+    """Return how near each text is to the question with this place: float32[t], the larger the better, to be compared only."""
+    cosines: NDArray[np.float32] = corpus.results.vectors @ corpus.questions[place]
+    if not corpus.words_of:
+        return cosines
+    near = np.argsort(-cosines, kind="stable")
+    first = near[:MOST_TEMPLATES]
+    first = first[order_of(cosines[first], [corpus.words_of[text] for text in first.tolist()], words_of(question))]
+    ranked = np.empty(len(near), np.float32)
+    ranked[np.concatenate([first, near[MOST_TEMPLATES:]])] = -np.arange(len(near))
+    return ranked
 
 
 def _maskers() -> Mapping[str, Masker]:

@@ -51,10 +51,10 @@ class Score(NamedTuple):
     ndcg10_repeats: float
 
 
-def score(question: NDArray[np.float32], results: Results, grades: Grades) -> Score:
-    """Rank all results for a question, float32[dim], and score the first ten. At least one label must have a grade."""
+def score(nearness: NDArray[np.float32], results: Results, grades: Grades) -> Score:
+    """Rank all results, given how near each text is to the question, float32[t], and score the first ten. Some label must have a grade."""
     best = np.full(len(results.shares), -np.inf)
-    np.maximum.at(best, results.result_of, results.vectors @ question)
+    np.maximum.at(best, results.result_of, nearness)
     first = np.argsort(-best, kind="stable")[:FIRST]
     gains = results.shares @ grades
     return Score(

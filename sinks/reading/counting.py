@@ -9,6 +9,7 @@ Heads know nothing of fields: by a field, or by the names of fields, every block
 values those that were met first are counted.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -22,10 +23,10 @@ from sinks.reading.group_names import FIELD_NAMES, GroupBy
 from sinks.reading.line_filter import LineFilter, block_filter, heads_fit
 from sinks.reading.names import TemplateNames
 from sinks.reading.selecting import Selection
-from sinks.reading.snapshot import MOST_PLACES, PLACES, PLACES_AND_FIELDS, Snapshot
+from sinks.reading.snapshot import ALL_COLUMNS, MOST_PLACES, PLACES, PLACES_AND_FIELDS, Snapshot
 from sinks.reading.union import UnionPart, clusters, outer_heads, sharing_blocks, unite
 from sinks.row import TemplateId, TemplateKey, template_key, template_keys
-from sinks.sink import BlockFilter
+from sinks.sink import BlockFilter, ColumnName
 
 _SIGN = np.int64(-1 << 63)
 """Flipped in templates' keys, so that they are in the order of the ids."""
@@ -59,9 +60,11 @@ class CountQuery(NamedTuple):
         return self.is_by_template or self.templates is not None or bool(self.only.not_templates)
 
     @property
-    def reads_fields(self) -> bool:
-        """Whether kept fields decide, or are counted by."""
-        return self.only.reads_fields or any(map(is_of_fields, self.by))
+    def columns(self) -> Sequence[ColumnName]:
+        """What has to be read of a block whose head does not say enough."""
+        if self.only.reads_texts:
+            return ALL_COLUMNS
+        return PLACES_AND_FIELDS if self.only.reads_fields or any(map(is_of_fields, self.by)) else PLACES
 
     @property
     def selection(self) -> Selection:
@@ -178,7 +181,7 @@ class _BlockCounting:
         self._shared = sharing_blocks(heads)
         whole, self._touched = heads_fit(heads, query.only)
         """Blocks that may hold a wanted line."""
-        self._whole = whole & ~self._shared & self._are_in_one_group() & (not query.reads_fields)
+        self._whole = whole & ~self._shared & self._are_in_one_group() & (query.columns == PLACES)
 
     def add_whole_blocks(self) -> None:
         """Count the blocks for which their heads are enough."""
@@ -217,7 +220,7 @@ class _BlockCounting:
             else:
                 batches[-1] = np.concatenate([batches[-1], group])
             size += len(group)
-        columns = PLACES_AND_FIELDS if self._query.reads_fields else PLACES
+        columns = self._query.columns
         for batch in batches:
             if self._snapshot.is_over():
                 return False

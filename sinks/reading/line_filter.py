@@ -6,10 +6,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.arrow import take
+from sinks.arrow import present, take
 from sinks.block import CodedColumn, Column, Lines
 from sinks.field_pairs import field_values
 from sinks.heads import Heads
+from sinks.reading.literals import rows_holding
 from sinks.reading.names import template_ids
 from sinks.row import TemplateId, TemplateText, template_keys
 from sinks.sink import BlockFilter
@@ -40,6 +41,12 @@ class LineFilter(NamedTuple):
     """Names and values of which a line has none; a line without a field has none of its values."""
     not_templates: frozenset[TemplateId] = frozenset()
     """No line of these."""
+    phrases: tuple[tuple[str, ...], ...] = ()
+    """Of each of these a line's text holds one phrase at least; a line without its text holds none."""
+    not_phrases: tuple[str, ...] = ()
+    """A line's text holds none of these."""
+    keys: tuple[int, ...] = ()
+    """Words of every block that has a line with the phrases."""
 
     @property
     def wants_nothing(self) -> bool:
@@ -51,11 +58,6 @@ class LineFilter(NamedTuple):
     def admits_topic(self, topic: str) -> bool:
         """Whether lines of a topic may pass."""
         return (not self.topics or topic in self.topics) and topic not in self.not_topics
-
-    @property
-    def is_on_lines(self) -> bool:
-        """Whether lines of one template may differ in whether they pass."""
-        return self != LineFilter(not_templates=self.not_templates)
 
     def window_holds(self, first_ms: NDArray[np.int64], last_ms: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which of n spans of time, both ends included, are inside the window."""
@@ -75,6 +77,16 @@ class LineFilter(NamedTuple):
         """Whether kept fields decide."""
         return bool(self.fields or self.not_fields)
 
+    @property
+    def reads_texts(self) -> bool:
+        """Whether the texts of lines decide."""
+        return bool(self.phrases or self.not_phrases)
+
+    @property
+    def literals(self) -> tuple[str, ...]:
+        """ASCII texts that every wanted line holds."""
+        return tuple(one for one, *others in self.phrases if not others and one.isascii())
+
 
 def never() -> bool:
     """Say that there is time: for callers who set no deadline."""
@@ -88,7 +100,7 @@ def block_filter(only: LineFilter, *, templates: Collection[TemplateId] | None =
         since_ms=only.since_ms,
         until_ms=only.until_ms,
         templates=None if templates is None else tuple(template_keys(sorted(set(templates))).tolist()),
-        words=tuple(sorted({*keys, *_field_words(only.fields)})),
+        words=tuple(sorted({*keys, *only.keys, *_field_words(only.fields)})),
         services=only.services,
         levels=only.levels,
         not_topics=only.not_topics,
@@ -155,6 +167,21 @@ def with_fields(fields: Column, rows: NDArray[np.int64], only: LineFilter) -> ND
             found = field_values(fields if len(rows) == len(fields) else take(fields, rows), name)
             has_one = np.array([*(value in ours for value in found.values), False], np.bool_)
             rows = rows[has_one[found.codes] == is_asked]  # the last place stands for `NO_VALUE`
+    return rows
+
+
+def with_phrases(texts: Column, rows: NDArray[np.int64], only: LineFilter) -> NDArray[np.int64]:
+    """Return those of `rows` whose text holds one of each of the wanted phrases, and none of those that are excluded."""
+    if only.phrases:
+        rows = rows[present(texts)[rows]]
+    for phrases in only.phrases:
+        if len(rows):
+            ours = take(texts, rows)
+            rows = rows[np.logical_or.reduce([rows_holding(ours, one) for one in phrases])]
+    has_text = rows[present(texts)[rows]] if only.not_phrases else rows
+    for phrase in only.not_phrases:
+        if len(has_text):
+            rows = np.setdiff1d(rows, has_text[rows_holding(take(texts, has_text), phrase)], assume_unique=True)
     return rows
 
 

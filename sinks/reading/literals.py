@@ -4,6 +4,7 @@ One search over the bytes of all texts, in C and without a copy: a thousand line
 whatever they hold (`literals.c` says how). Letters count alike, small or capital, ASCII only.
 """
 
+import re
 from collections.abc import Iterable
 from ctypes import c_bool, c_char_p
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consumers.native import BYTES, PLACES, SIZE, c_function, output_of
-from sinks.arrow import utf8_of
+from sinks.arrow import as_texts, take, utf8_of
 from sinks.block import Column
 
 NOT_HELD, IN_A_WORD, PERHAPS_WHOLE, WHOLE = range(4)
@@ -39,6 +40,34 @@ def holds(texts: Column, literal: str) -> NDArray[np.uint8]:
     if not _hold_literal(data, len(data), ends, len(texts), wanted, len(wanted), borders, held):
         raise ValueError("texts and ends do not fit each other")
     return held
+
+
+def rows_holding(texts: Column, phrase: str) -> NDArray[np.bool_]:
+    """Return which of n texts hold a phrase, in capital letters or small: bool[n]. Most are judged by their bytes.
+
+    A letter, digit or underscore at an end of the phrase is also the end of a word in the text.
+    """
+    found = np.zeros(len(texts), np.bool_)
+    unsure = np.arange(len(texts))
+    if phrase.isascii():
+        held = holds(texts, phrase)
+        found = held == WHOLE
+        is_whole = _is_of_word(phrase[0]) and _is_of_word(phrase[-1])
+        unsure = np.flatnonzero(held == PERHAPS_WHOLE if is_whole else (held != NOT_HELD) & ~found)
+    if len(unsure):
+        pattern = whole(phrase)
+        found[unsure] = [pattern.search(text) is not None for text in as_texts(take(texts, unsure))]
+    return found
+
+
+def whole(phrase: str) -> re.Pattern[str]:
+    """Return what finds a phrase in one text, as `rows_holding` does in many."""
+    before, after = r"(?<!\w)" * _is_of_word(phrase[0]), r"(?!\w)" * _is_of_word(phrase[-1])
+    return re.compile(f"{before}{re.escape(phrase)}{after}", re.IGNORECASE)
+
+
+def _is_of_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def absent_from(data: NDArray[np.uint8], literals: Iterable[str]) -> list[str]:

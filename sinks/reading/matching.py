@@ -57,7 +57,7 @@ class _MatchSearch:
         self._snapshot = snapshot
         self._selection = selection
         self._limit = limit
-        self._literals = literals
+        self._literals = (*literals, *selection.only.literals)
         self._unpacked: dict[BlockId, WantedRows | None] = {}
         """None: nothing in it matches."""
         self._batch = _FIRST_BLOCKS

@@ -156,7 +156,7 @@ class _NewestSearch:
     def _unpack(self, ids: list[BlockId]) -> bool:
         """Unpack blocks; False when the read is over."""
         columns = ALL_COLUMNS if len(ids) <= _FEW_BLOCKS else self._selection.columns
-        for unpacked in self._snapshot.unpack_in_batches(ids, columns):
+        for unpacked in self._snapshot.unpack_in_batches(ids, columns, self._selection.only.literals if "texts" in columns else ()):
             for one, lines in unpacked.items():
                 self._unpacked[one] = self._select(lines)
         self._unpacked |= dict.fromkeys(set(ids) & self._snapshot.damaged, _NOTHING)

@@ -44,7 +44,7 @@ def newest_templates(snapshot: Snapshot, pace: Pace, names: TemplateNames, only:
     others = [heads.ids[at] for at in np.flatnonzero(~whole).tolist()]
     unpacked = 0
     selection = Selection(only)
-    for blocks in snapshot.unpack_in_batches(others, selection.columns):
+    for blocks in snapshot.unpack_in_batches(others, selection.columns, only.literals):
         for lines in blocks.values():
             found = selection.rows(lines)
             keys.append(template_keys(template_ids(lines.template.values))[lines.template.codes[found]])
@@ -59,7 +59,7 @@ def newest_templates(snapshot: Snapshot, pace: Pace, names: TemplateNames, only:
 
 def _whole_blocks(heads: Heads, only: LineFilter) -> NDArray[np.bool_]:
     """Return the blocks of which every line passes."""
-    return heads_fit(heads, only)[0] & only.window_holds(heads.first_ms, heads.last_ms) & (not only.reads_fields)
+    return heads_fit(heads, only)[0] & only.window_holds(heads.first_ms, heads.last_ms) & (not only.reads_fields and not only.reads_texts)
 
 
 def _by_last_seen(keys: NDArray[np.int64], last_ms: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sinks.arrow import present, take
 from sinks.block import Column, Lines
-from sinks.reading.line_filter import LineFilter, block_filter, rows_of, wanted_rows, with_fields
+from sinks.reading.line_filter import LineFilter, block_filter, rows_of, wanted_rows, with_fields, with_phrases
 from sinks.reading.snapshot import ALL_COLUMNS, PLACES, PLACES_AND_FIELDS
 from sinks.row import TemplateId
 from sinks.sink import BlockFilter, ColumnName
@@ -41,7 +41,8 @@ class Selection(NamedTuple):
     @property
     def columns(self) -> Sequence[ColumnName]:
         """What has to be read of a block before its lines can be checked."""
-        return ALL_COLUMNS if self.is_match is not None else PLACES_AND_FIELDS if self.only.reads_fields else PLACES
+        reads_texts = self.is_match is not None or self.only.reads_texts
+        return ALL_COLUMNS if reads_texts else PLACES_AND_FIELDS if self.only.reads_fields else PLACES
 
     def between(self, since_ms: int, until_ms: int) -> "Selection":
         """Return the same for lines of `since_ms` ≤ time < `until_ms`, which must be inside its own window."""
@@ -65,6 +66,8 @@ class Selection(NamedTuple):
         rows = np.flatnonzero(wanted)
         if self.only.reads_fields:
             rows = with_fields(lines.fields, rows, self.only)
+        if self.only.reads_texts:
+            rows = with_phrases(lines.text, rows, self.only)
         if self.is_match is not None and len(rows):
             texts = lines.text if len(rows) == lines.size else take(lines.text, rows)
             rows = rows[np.asarray(self.is_match(texts), np.bool_)]

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from sinks.block import BlockColumns, BlockId, Column, Lines
 from sinks.codec import BlockDamaged, UnpackedTexts, decode_fields, decode_places, of_size, unpack_texts
+from sinks.lines import NO_LINES
 from sinks.reading.cache import BlockCache
 from sinks.reading.literals import absent_from
 from sinks.row import TemplateId
@@ -93,7 +94,7 @@ class Snapshot:
     ) -> Iterator[dict[BlockId, Lines]]:
         """Yield the lines of listed blocks, a request's worth at a time, in the order of `ids`. Stop early when the read `is_over`.
 
-        With texts and `literals` (ASCII), blocks are left out of which no text can hold all of those.
+        With texts and `literals` (ASCII), blocks of which no text can hold all of those come without lines.
         """
         for part in self._batches(ids, columns):
             if self.is_over():
@@ -111,12 +112,12 @@ class Snapshot:
 
     def _unpack(self, ids: Sequence[BlockId], columns: Sequence[ColumnName], literals: Collection[str] = ()) -> dict[BlockId, Lines]:
         cached = {one: self._cache.get(one, columns) for one in ids}
-        missing = [
-            one for one, found in cached.items() if found is None and one not in self.damaged and not self._cache.lacks(one, literals)
-        ]
+        absent = {one for one, found in cached.items() if found is None and self._cache.lacks(one, literals)}
+        missing = [one for one, found in cached.items() if found is None and one not in self.damaged and one not in absent]
         if missing:
-            self._fetch(missing, columns, literals, cached)
-        return {one: _lines(columns, found) for one, found in cached.items() if found is not None}
+            absent |= self._fetch(missing, columns, literals, cached)
+        found = {one: _lines(columns, found) for one, found in cached.items() if found is not None}
+        return found | dict.fromkeys(absent, NO_LINES)
 
     def _fetch(
         self,
@@ -124,7 +125,9 @@ class Snapshot:
         columns: Sequence[ColumnName],
         literals: Collection[str],
         into: dict[BlockId, list[Lines | Column] | None],
-    ) -> None:
+    ) -> set[BlockId]:
+        """Add the columns of blocks that may hold all `literals`; returns the others."""
+        without: set[BlockId] = set()
         stored = self._sink.read_columns(ids, columns, strong=self._strong)
         if len(stored) < len(ids) and not self._strong:
             # A Bounded answer may be of an earlier moment than the listing.
@@ -134,6 +137,7 @@ class Snapshot:
                 texts = unpack_texts(stored[one].texts) if "texts" in columns else None
                 if texts is not None and (absent := absent_from(texts.data, literals)):
                     self._cache.put_absent(one, absent)
+                    without.add(one)
                     continue
                 decoded = _decoded(stored[one], columns, texts)
             except BlockDamaged:
@@ -145,6 +149,7 @@ class Snapshot:
         if len(stored) < len(ids):
             raise BeginAnew
         self._check_age()
+        return without
 
     def _check_age(self) -> None:
         if self._is_old() and self.is_first:

@@ -4,8 +4,11 @@ from math import log2
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from benchmarks.questions.scores import Grades, Results, Score, new_gains, score
+from benchmarks.questions.corpus import FAMILIES, SHIPPED, Corpus, nearness
+from benchmarks.questions.scores import Grades, Results, Score, new_gains
+from benchmarks.questions.scores import score as score_nearness
 from benchmarks.retrieval_scores import neighbour_shares, share_found
 from benchmarks.templates_agree import Agreement, agreement
 from benchmarks.templates_scores import Scores, mean_of, splits_gone
@@ -22,6 +25,10 @@ def results(*shares: tuple[float, ...]) -> Results:
     cosines = 1 - np.arange(len(shares)) / 100
     vectors = np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1).astype(np.float32)
     return Results(vectors, np.arange(len(shares)), np.array(shares))
+
+
+def score(question: NDArray[np.float32], found: Results, grades: Grades) -> Score:
+    return score_nearness(found.vectors @ question, found, grades)
 
 
 def grades(*worth: float) -> Grades:
@@ -99,3 +106,14 @@ def test_the_ideal_does_not_depend_on_the_texts_and_ends_with_the_tenth_result()
     labels = results(*map(tuple, np.eye(12)))
     assert score(QUESTION, labels, grades(*[0] * 10, 2, 0))[1:] == (0.0, 0.0, 0.0)
     assert score(QUESTION, labels, grades(*[1] * 12)).ndcg10 == pytest.approx(1.0)
+
+
+def test_words_decide_between_texts_that_are_about_equally_near_in_the_way_that_is_shipped() -> None:
+    cosines = np.array([0.9, 0.5001, 0.5, 0.1], np.float32)
+    found = Results(np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1).astype(np.float32), np.arange(4), np.eye(4))
+    texts = ["network", "network", "disk full", "network"]
+    orders = [
+        np.argsort(-nearness(Corpus(way, found, QUESTION[None], words), 0, "disk is full")).tolist()
+        for way, words in ((FAMILIES, []), (SHIPPED, texts))
+    ]
+    assert orders == [[0, 1, 2, 3], [0, 2, 1, 3]]

@@ -13,6 +13,7 @@ from sinks.line import Line
 from sinks.reading.between import RecordRange
 from sinks.reading.counting import CountQuery
 from sinks.reading.line_filter import LineFilter
+from sinks.reading.ordered import Reach
 from sinks.reading.reader import BlockReader
 from sinks.reading.selecting import Selection
 from sinks.sink import Sink
@@ -155,3 +156,14 @@ def test_no_word_is_in_a_line_without_its_text(reader: BlockReader) -> None:
     templates = frozenset(one.template for one in LINES)
     assert reader.lines_with(Selection(LineFilter(), templates=templates, is_match=has_ok), 100).lines == with_texts[::-1]
     assert reader.lines_with(Selection(LineFilter(), is_match=has_ok, keys=word_keys("req-1005")), 100).lines == []
+
+
+def test_a_phrase_that_is_excluded_leaves_lines_without_their_text(reader: BlockReader) -> None:
+    only = LineFilter(phrases=(("req-1031", "REQ-1032 ok"),))
+    assert [one.offset for one in newest(reader, only)] == [31, 32]
+    assert newest(reader, only._replace(not_phrases=("ok",))) == []
+    assert newest(reader, LineFilter(not_phrases=("ok",))) == [one for one in LINES if one.text is None]
+    assert newest(reader, LineFilter(not_phrases=("req-103",))) == LINES, "no whole word"
+    assert sum(row.lines for row in reader.count(CountQuery(LineFilter(phrases=(("ok",),)))).rows) == 50
+    in_order = reader.lines_in_order(Selection(only), Reach(0), 100_000, 10).lines
+    assert [one.offset for one in in_order] == [31, 32]

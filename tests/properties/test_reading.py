@@ -56,6 +56,8 @@ def line_filter(random: Random, templates: Sequence[TemplateId] = ()) -> LineFil
         not_levels=random.choice([(), (), (), ("INFO",), ("ERROR", "")]),
         not_topics=random.choice([(), (), (), ("web",), ("logs",)]),
         not_templates=frozenset(random.sample(templates, random.randint(0, len(templates))) if random.random() < 0.5 else ()),
+        phrases=random.choice([(), (), (("offset 3",),), (("sub 0 0", "1 of 2"), ("v0", "v1", "offset 12"))]),
+        not_phrases=random.choice([(), (), ("sub 1",), ("v0 offset 2", "0 of 1", "nowhere")]),
     )
 
 

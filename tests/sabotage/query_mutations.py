@@ -268,6 +268,31 @@ QUERY_MUTATIONS: Changes = {
         "            pending.leave()\n            self._close(pending)\n",
         "worker/serving/test_search.py::a_client_that_hangs_up_disturbs_nobody",
     ),
+    "worker/querying/hybrid.py: words weigh as much as meaning": (
+        "WORDS_WEIGHT: Final = 0.01",
+        "WORDS_WEIGHT: Final = 1.0",
+        "worker/querying/test_hybrid.py::words_outweigh_only_a_small_part_of_what_cosines_differ_by",
+    ),
+    "worker/querying/dense.py: a template without lines keeps the others of its family out": (
+        "            left = [hit for hit in left if hit.template not in done]",
+        "            left = left[len(page) :]",
+        "worker/querying/test_hybrid.py::the_hits_are_those_of_reading_every_template",
+    ),
+    "worker/asking/operators.py: a pasted line has operators": (
+        "    if query.text is None or is_pasted(query.text):\n",
+        "    if query.text is None:\n",
+        "worker/asking/test_operators.py::a_pasted_line_and_what_only_looks_like_an_operator_stay_text",
+    ),
+    "worker/querying/forms.py: lines without the identifier of a question answer it": (
+        '"phrases": [*said, *new]',
+        '"phrases": [*said]',
+        "worker/querying/test_search.py::an_identifier_of_a_question_must_match",
+    ),
+    "worker/querying/scope.py: an identifier is not looked for in the lines of templates that hold it": (
+        "if held.complete and not held.hits else ()",
+        "if held.complete else ()",
+        "worker/querying/test_search.py::an_identifier_that_a_template_holds_is_found_in_its_lines_too",
+    ),
     "worker/querying/dense.py: templates that are excluded take places among the nearest": (
         "found = [hit for hit in near if hit.template not in unwanted]",
         "found = near",

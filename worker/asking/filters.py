@@ -18,6 +18,8 @@ EXCLUDES: Final = "not_"
 Label = Annotated[str, Field(max_length=LABEL_CHARACTERS)]
 TemplateId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 FamilyId = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+Phrase = Annotated[str, Field(max_length=LABEL_CHARACTERS, pattern=r"\w")]
+MOST_PHRASES = 16
 TimeMs = Annotated[int, Field(ge=-MOST_MS, le=MOST_MS)]
 """Milliseconds since 1970, far inside 64 bits."""
 
@@ -110,6 +112,10 @@ class Filters(BaseModel):
     not_template: _Templates = []
     not_family: _Families = []
     not_fields: _Fields = {}
+    phrases: list[Annotated[list[Phrase], Field(min_length=1, max_length=MOST_PHRASES)]] = Field(default=[], max_length=MOST_PHRASES)
+    """Of each of these lists the text of a line must hold one phrase, whole and in capital letters or small."""
+    not_phrases: list[Phrase] = Field(default=[], max_length=MOST_PHRASES)
+    """The text of a line must hold none of these."""
 
     def without(self, grouping: str) -> "Filters":
         """Return all filters but those on one label, or on one `field:NAME`."""
@@ -132,7 +138,7 @@ class Filters(BaseModel):
         for name, of in FILTERS.items():
             column = f"{EXCLUDES if name.startswith(EXCLUDES) else ''}{of.column}"
             columns[column] = (*columns.get(column, ()), *of.values(getattr(self, name)))
-        return columns
+        return columns | {"phrases": tuple(map(tuple, self.phrases)), f"{EXCLUDES}phrases": tuple(self.not_phrases)}
 
 
 def filters_of(model: type[BaseModel]) -> dict[str, Of]:

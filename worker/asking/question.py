@@ -24,7 +24,7 @@ MAX_DEADLINE_MS = 60_000
 """A query that may wait longer is refused: others wait behind it."""
 DeadlineMs = Annotated[int, Field(ge=1, le=MAX_DEADLINE_MS)]
 Mode = Literal["dense", "words", "hybrid"]
-"""Rank by meaning, by words, or by both."""
+"""Rank by meaning, by words, or by meaning with words between equals."""
 GROUPINGS: Final = ("time", "template", "family", "service", "level", "topic", FIELD_NAMES)
 
 
@@ -75,6 +75,8 @@ class Query(BaseModel):
 
     text: str | None = Field(default=None, min_length=1, max_length=MAX_TEXT_CHARACTERS)
     """What to look for. A listing by frequency has none, nor has `around`; with a filter on templates or families it may be missing."""
+    operators: bool | None = None
+    """`false`: all of the text is text, as of a line that is looked up; else `worker.asking.operators` says what in it is none."""
     form: str = Field(default="lines", alias="as", max_length=32)
     """What the answer holds: the name of one of `worker.querying.forms`."""
     k: int = Field(default=10, ge=1, le=MAX_K)

@@ -12,9 +12,10 @@ from worker.cli.options import TYPER_SETTINGS, Shared, takes_options, takes_shar
 search_app = typer.Typer(**TYPER_SETTINGS)
 
 _SINCE_COUNTED = "Count the lines of the last 90s, 15m, 1h, 7d, since a time, or all."
+_TEXT = 'What to look for, in your own words. Takes "exact words", -without, this OR that, level:ERROR.'
 ModeOption = Annotated[
     Literal["dense", "words", "hybrid"] | None,
-    typer.Option(help="Search by meaning, by words, or by both. Default: both; by words if TEXT is just an id."),
+    typer.Option(help="Search by meaning, by words, or by meaning first. Default: hybrid; by words if TEXT is just an id."),
 ]
 ExpandOption = Annotated[bool, typer.Option("--expand", help="List templates one by one, not as families.")]
 TimeoutOption = Annotated[float, typer.Option(help="Seconds to wait for an answer.", min=0.1, max=600, metavar="N")]
@@ -40,7 +41,7 @@ SuggestOption = Annotated[
 class SearchOptions:
     """What `vectail search` asks for, besides filters."""
 
-    text: Annotated[list[str] | None, typer.Argument(help="What to look for, in your own words.", metavar="TEXT")] = None
+    text: Annotated[list[str] | None, typer.Argument(help=_TEXT, metavar="TEXT")] = None
     k: Annotated[int | None, typer.Option("-k", help="How many hits. Default: 10.", min=1, max=1000, metavar="N")] = None
     mode: ModeOption = None
     as_: Annotated[

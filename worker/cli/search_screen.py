@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from consumers.decode.kept_fields import WELL_KNOWN
 from worker.asking.answers import CountedFamilyJson, FamilyJson, HitJson, ScoreJson
+from worker.asking.operators import words_sought
 from worker.asking.places import RecordPlace
 from worker.cli.question_options import advice_of
 from worker.cli.screen import Screen, TableColumn, shown_text, shown_times
@@ -264,7 +265,7 @@ _NOTHING = re.compile(r"(?!)")
 
 def matching(text: str) -> re.Pattern[str]:
     """Return a case-insensitive pattern for a query's words in a line; an identifier matches as a whole only, not in parts."""
-    found = words_of(text)
+    found = words_of(words_sought(text))
     identifiers = {one.text for one in found.identifiers}
     words = terms_of(" ".join(word for word in found.text.split() if word.lower() not in identifiers))
     wanted = sorted({*identifiers, *words}, key=len, reverse=True)

@@ -3,6 +3,7 @@
 Only a worker can read its Milvus Lite folder.
 """
 
+import json
 import time
 from collections.abc import Mapping
 
@@ -15,6 +16,7 @@ from worker.cli.opened_index import failures_in_one_line
 from worker.connections import open_sink, vector_space, with_index_model
 from worker.embedding.loaded import load_model, model_of, space_of
 from worker.embedding.model.space import EmbeddingSpace
+from worker.querying.forms import parse_query
 from worker.querying.query_text import new_query_encoder
 from worker.querying.ranking import Index
 from worker.querying.search import PreparedQuery
@@ -31,9 +33,9 @@ def read_directly(settings: Settings, request: Mapping[str, object], timeout_s: 
     if not names_server(settings.milvus.uri):
         raise user_error(f"--direct: {settings.milvus.uri} is a folder, which only its worker can read; leave --direct out")
     configure_logs(quiet=True)
-    query = Query.model_validate(request)
+    query = parse_query(json.dumps(request).encode())
     with failures_in_one_line(settings, "the templates cannot be read"):
-        return _read(settings, query, started_s, timeout_s)
+        return {"text": request.get("text"), **_read(settings, query, started_s, timeout_s)}
 
 
 def _read(settings: Settings, query: Query, started_s: float, timeout_s: float) -> dict[str, object]:
@@ -45,7 +47,7 @@ def _read(settings: Settings, query: Query, started_s: float, timeout_s: float) 
     with open_sink(settings, vector_space(space), strong=False) as sink:
         index = Index(sink, BlockReader(sink), TemplateIndex(sink.templates, time.monotonic, TemplateGroups(settings.template)))
         answer = answer_templates(index, PreparedQuery(query, vector), is_over)
-    return {"text": query.text, **answer, "seconds": round(time.monotonic() - started_s, 4)}
+    return {**answer, "seconds": round(time.monotonic() - started_s, 4)}
 
 
 def _space_and_vector(settings: Settings, like: str | None) -> tuple[EmbeddingSpace, Vector | None]:

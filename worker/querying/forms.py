@@ -5,6 +5,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from worker.asking.filters import FILTERS
+from worker.asking.operators import is_pasted, with_operators
 from worker.asking.question import ONE, SEVERAL, Query
 from worker.asking.refusals import BadQuery
 from worker.querying.around import AROUND
@@ -13,9 +14,12 @@ from worker.querying.counts import COUNTS
 from worker.querying.export import EXPORT
 from worker.querying.form import Form, refuse_set
 from worker.querying.line_search import LINES
+from worker.querying.query_words import words_of
 from worker.querying.tail import TAIL
 from worker.querying.template_listing import TEMPLATES
 
+MOST_MUSTS: Final = 2
+"""Identifiers of a question that must match; a text with more is a line that was pasted."""
 FORMS: Final = {form.name: form for form in (LINES, TEMPLATES, COUNTS, AROUND, COMPARE, EXPORT, TAIL)}
 _SHOWN_CHARACTERS = 100
 
@@ -37,8 +41,24 @@ def parse_query(value: bytes | None, form: str | None = None) -> Query:
         if "form" in query.model_fields_set and query.form != form:
             raise BadQuery("as", f"is {form} here")
         query = query.model_copy(update={"form": form})
+    if query.text is not None and query.operators is not False and not is_pasted(query.text):
+        query = _with_identifiers(with_operators(query))
     _check(query)
     return query
+
+
+def _with_identifiers(query: Query) -> Query:
+    """Return a question that only lines with its identifiers answer; of many in one text nobody asks for lines that have all."""
+    if query.text is None or query.mode in ("dense", "words"):
+        return query
+    words = words_of(query.text)
+    if words.is_exact or len(words.identifiers) > MOST_MUSTS:
+        return query
+    said = query.filters.phrases
+    new = [[one.text] for one in words.identifiers if not any(one.is_in(phrase) for phrases in said for phrase in phrases)]
+    if not new:
+        return query
+    return query.model_copy(update={"filters": query.filters.model_copy(update={"phrases": [*said, *new]})})
 
 
 def _check(query: Query) -> None:

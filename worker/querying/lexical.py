@@ -56,19 +56,6 @@ def rank_by_words(index: Index, words: Words, bounds: SearchBounds) -> Ranking:
     return Ranking(templates, complete=False)
 
 
-def votes_by_words(index: Index, words: Words, bounds: SearchBounds, *, least_share: float) -> Ranking:
-    """Return templates for a second opinion: those with lines that have an identifier, and those whose text has a share of the words."""
-    exact = _templates_with_identifiers(index, words, bounds._replace(k=1))
-    if words.is_exact or bounds.deadline_passed():
-        return exact._replace(complete=exact.complete and words.is_exact)
-    tried = {template.template for template in exact.templates}
-    found = index.templates.matching(words, bounds.at_least(MOST_TEMPLATES), bounds.deadline_passed)
-    hits = [hit for hit in found.hits if hit.template not in tried and bounds.admits(hit.template)][:MOST_TEMPLATES]
-    voters = [hit for hit in hits if words.share_in(hit.text) >= least_share]
-    by_words = with_lines(index, voters, bounds)
-    return Ranking(exact.templates + by_words.templates, exact.complete and by_words.complete)
-
-
 def lines_with_identifiers(index: Index, words: Words, limit: int, bounds: SearchBounds) -> FoundLines:
     """Return lines that have all identifiers and, if those are fewer than `limit`, lines that have any. Raises SinkBusy."""
     found: dict[str, Line] = {}

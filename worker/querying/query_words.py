@@ -12,20 +12,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.arrow import as_texts, take
 from sinks.block import Column
-from sinks.reading.literals import PERHAPS_WHOLE, WHOLE, holds
+from sinks.reading.literals import rows_holding, whole
 from sinks.reading.selecting import IsMatch
 from sinks.words import word_keys
 
 _STOP_WORDS = frozenset(  # as one text it can be read
     """a about after all am an and any anybody anyone anything are as at be because been before being but by can could did do does doing
     during each few for from further had has have having he her here hers him his how i if in into is it its just me more most my of
-    on or other our ours out over own same she should so some somebody someone something such than that the their theirs them then
-    there these they this those through to too under until up very was we were what when where which while who whom why will with
+    on or other our ours over own same she should so some somebody someone something such than that the their theirs them then
+    there these they this those through to too under until very was we were what when where which while who whom why will with
     would you your yours""".split()  # noqa: SIM905
 )
-"""English, as most logs are; a word of another language is rare in logs, and so does little harm."""
+"""English, as most logs are; a word of another language is rare in logs, and so does little harm. What says a state is none: no, not,
+up, down, out and, behind it, of."""
 _WORD = re.compile(r"[^\W_]+(?:[-_.:@/]+[^\W_]+)*")
 """Letters and digits; inside a word also what joins the parts of a path, an address, an id."""
 _PART = re.compile(r"\w+")
@@ -72,7 +72,12 @@ class Words(NamedTuple):
 
 def words_of(text: str) -> Words:
     """Take a text apart."""
-    words = [word for word in _WORD.findall(text) if word.lower() not in _STOP_WORDS]
+    every = _WORD.findall(text)
+    words = [
+        word
+        for before, word in zip(["", *every], every, strict=False)
+        if word.lower() not in _STOP_WORDS or (before.lower(), word.lower()) == ("out", "of")
+    ]
     shown = " ".join(words)
     identifiers: dict[str, Identifier] = {}
     is_exact = bool(words)
@@ -84,7 +89,7 @@ def words_of(text: str) -> Words:
             elif not (keys := word_keys(word) if _has_digit(word) else ()):  # times have none: blocks leave them out
                 is_exact = False
             else:
-                identifiers[name] = Identifier(name, keys, _whole(name))
+                identifiers[name] = Identifier(name, keys, whole(name))
     return Words(shown, terms_of(shown), tuple(identifiers.values()), is_exact)
 
 
@@ -92,22 +97,13 @@ def _has_digit(word: str) -> bool:
     return any(character.isdigit() for character in word)
 
 
-def _whole(word: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
-
-
 def with_all(identifiers: Collection[Identifier]) -> IsMatch:
-    """Return a test for texts that have all of these. Most are judged by their bytes; only the others become Python strings."""
-    literals = [identifier.text for identifier in identifiers if identifier.text.isascii()]
+    """Return a test for texts that have all of these."""
 
     def is_match(texts: Column) -> NDArray[np.bool_]:
-        held = np.full(len(texts), WHOLE if len(literals) == len(identifiers) else PERHAPS_WHOLE, np.uint8)
-        for literal in literals:
-            held = np.minimum(held, holds(texts, literal))
-        found: NDArray[np.bool_] = held == WHOLE
-        unsure = np.flatnonzero(held == PERHAPS_WHOLE)
-        if len(unsure):
-            found[unsure] = [all(identifier.is_in(text) for identifier in identifiers) for text in as_texts(take(texts, unsure))]
+        found = np.ones(len(texts), np.bool_)
+        for identifier in identifiers:
+            found &= rows_holding(texts, identifier.text)
         return found
 
     return is_match

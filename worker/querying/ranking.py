@@ -1,6 +1,6 @@
 """What a ranking is: templates, best first, each with the lines that stand for it.
 
-`dense` ranks by meaning, `lexical` by words, `hybrid` fuses the two; `search` takes the hits.
+`dense` ranks by meaning, with words between equals in the order of `hybrid`; `lexical` ranks by words; `search` takes the hits.
 """
 
 from collections import Counter
@@ -39,7 +39,7 @@ class RankedTemplate(NamedTuple):
     template: TemplateId
     score: float
     lines: list[Line]
-    """Those to be shown first: those with the query's identifiers, then its newest ones. None: not read yet."""
+    """Those to be shown first: those with the query's identifiers, then its newest ones."""
     family: str
     """Id of its group."""
 
@@ -63,24 +63,24 @@ class SearchBounds(NamedTuple):
     deadline_passed: OutOfTime
     templates: frozenset[TemplateId] | None = None
     """Only these; None: all."""
-    deep: bool = False
-    """Whether many templates are ranked, however few lines are wanted."""
     per_family: int | None = None
     """Most lines of one family; None: no bound."""
-    reads_lines_last: bool = False
-    """Whether lines are read once templates are ranked: until then each is taken to have one."""
 
     def is_met_by(self, templates: Iterable[RankedTemplate]) -> bool:
         """Whether these are enough."""
+        return self.missing(templates) <= 0
+
+    def missing(self, templates: Iterable[RankedTemplate]) -> int:
+        """Return how many more lines than those of these templates are wanted."""
         most = self.k if self.per_family is None else self.per_family
-        return sum(min(lines, most) for lines in self._lines_of_families(templates).values()) >= self.k
+        return self.k - sum(min(lines, most) for lines in self.lines_of_families(templates).values())
 
     def full_families(self, templates: Iterable[RankedTemplate]) -> frozenset[str]:
         """Return the families that already have as many of these lines as may be shown."""
         if self.per_family is None:
             return frozenset()
         most = self.per_family
-        return frozenset(family for family, lines in self._lines_of_families(templates).items() if lines >= most)
+        return frozenset(family for family, lines in self.lines_of_families(templates).items() if lines >= most)
 
     def admits(self, template: TemplateId) -> bool:
         """Whether lines of a template are wanted."""
@@ -90,11 +90,11 @@ class SearchBounds(NamedTuple):
         """Return how many templates to read so that `limit` of them, or all, are not excluded."""
         return limit + len(self.only.not_templates)
 
-    def _lines_of_families(self, templates: Iterable[RankedTemplate]) -> Counter[str]:
-        """Return how many lines may be shown of each family, if there were no bound for it; a template that is not read yet has one."""
+    def lines_of_families(self, templates: Iterable[RankedTemplate]) -> Counter[str]:
+        """Return how many lines may be shown of each family, if there were no bound for it."""
         lines: Counter[str] = Counter()
         for template in templates:
-            lines[template.family] += min(len(template.lines) or 1, self.per_template)
+            lines[template.family] += min(len(template.lines), self.per_template)
         return lines
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from sinks.reading.line_filter import LineFilter
 from sinks.row import TemplateId
 from worker.asking.filters import Filters
+from worker.querying.query_words import words_of
 from worker.querying.ranking import Index, OutOfTime
 
 MOST_MEMBERS = 4_000
@@ -29,8 +30,9 @@ class Scope(NamedTuple):
 
 def scope_of(index: Index, filters: Filters, deadline_passed: OutOfTime) -> Scope:
     """Return which lines pass filters. Raises SinkBusy."""
-    only = line_filter(filters)
     columns = filters.by_column()
+    only = line_filter(filters)
+    only = only._replace(keys=_keys_of(index, only.phrases, deadline_passed))
     templates = frozenset(map(TemplateId, columns["templates"])) or None
     unwanted, complete = _excluded(index, columns, deadline_passed)
     if families := frozenset(columns["families"]):
@@ -51,6 +53,16 @@ def _excluded(index: Index, columns: Mapping[str, Sequence[str]], deadline_passe
     found = index.templates.members(families, deadline_passed)
     unwanted = unwanted.union(found.templates)
     return unwanted, found.complete and len(unwanted) <= MOST_EXCLUDED
+
+
+def _keys_of(index: Index, phrases: Sequence[Sequence[str]], deadline_passed: OutOfTime) -> tuple[int, ...]:
+    """Return the words of every block that has a line with these phrases: those of identifiers that no template holds."""
+    keys: set[int] = set()
+    for phrase, *others in phrases:
+        for identifier in () if others else words_of(phrase).identifiers:
+            held = index.templates.holding(identifier, deadline_passed)
+            keys.update(identifier.keys if held.complete and not held.hits else ())
+    return tuple(sorted(keys))
 
 
 def line_filter(filters: Filters) -> LineFilter:

@@ -15,7 +15,6 @@ from sinks.sink import TemplateHit
 from worker.asking.question import Mode, Query
 from worker.querying.dense import MOST_TEMPLATES, rank_by_meaning
 from worker.querying.family_kinds import AlikeFamily, FamilyKind, KindsFound, find_kinds
-from worker.querying.hybrid import rank_by_both
 from worker.querying.lexical import lines_with_identifiers, rank_by_words, score_of
 from worker.querying.query_words import words_of
 from worker.querying.ranking import Index, OutOfTime, Ranking, SearchBounds, groups_of_lines
@@ -109,17 +108,13 @@ def rank(index: Index, sought: PreparedQuery, bounds: SearchBounds) -> Ranking:
     words = words_of(sought.query.text or "")
     if sought.vector is None:
         return rank_by_words(index, words, bounds)
-    if mode_of(sought) == "dense":
-        return rank_by_meaning(index, sought.vector, bounds, sought.near)
-    return rank_by_both(index, sought.vector, words, bounds, sought.near)
+    return rank_by_meaning(index, sought.vector, bounds, sought.near, None if mode_of(sought) == "dense" else words)
 
 
 def similarities_of(index: Index, sought: PreparedQuery, ranking: Ranking) -> Similarities:
-    """Return what judges a ranking; of one by meaning alone the cosines are known."""
-    by_meaning = (
-        [TemplateHit(one.template, one.score, TemplateText("")) for one in ranking.templates] if mode_of(sought) == "dense" else sought.near
-    )
-    return Similarities(index, sought.vector, sought.query.text or "", by_meaning or ())
+    """Return what judges a ranking; of one by meaning the cosines are known."""
+    near = [TemplateHit(one.template, one.score, TemplateText("")) for one in ranking.templates]
+    return Similarities(index, sought.vector, sought.query.text or "", () if sought.vector is None else near)
 
 
 def _per_family(query: Query) -> int | None:

@@ -106,10 +106,11 @@ class SearchArguments(FilteredByTemplates):
     query: Question | None = Field(
         default=None,
         description="What to look for, in your own words; or an id (a request, an address), which is looked for in all lines."
+        ' Lines must have "exact words", must not have -words; OR joins words of which one is enough; level:ERROR is a filter.'
         " Without it, and with family or template: their newest lines.",
     )
     mode: Literal["dense", "words", "hybrid"] | None = Field(
-        default=None, description="Rank by meaning (dense), by words, or by both (hybrid). Default: hybrid; words for ids."
+        default=None, description="Rank by meaning (dense), by words, or by meaning first (hybrid). Default: hybrid; words for ids."
     )
     k: int = Field(default=10, ge=1, le=1_000, description="How many hits; each is of another family unless per_family says otherwise.")
     per_family: int | None = Field(default=None, ge=1, le=100, description="How many lines of one family. Default: 1.")

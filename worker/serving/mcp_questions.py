@@ -148,7 +148,7 @@ async def lookup(index: LogIndex, arguments: LookupArguments) -> ToolAnswer:
     if found["templates"]:
         facts["is_new"] = min(one["first"] for one in found["templates"]) >= new_since_ms
         return await _known(index, found, by_id, facts)
-    nearest = {"as": "templates", "expand": True, "k": _SIMILAR, "text": arguments.line[:4_096], "mode": "dense"}
+    nearest = {"as": "templates", "expand": True, "k": _SIMILAR, "text": arguments.line[:4_096], "operators": False, "mode": "dense"}
     similar = await index.ask(nearest, TemplatesJson)
     masked = [{"template": one.template, "text": one.text, "topics": one.topics} for one in kinds]
     note = (

@@ -115,7 +115,14 @@ def passes(line: Line, only: LineFilter) -> bool:
         and line.level not in only.not_levels
         and line.topic not in only.not_topics
         and line.template not in only.not_templates
+        and all(any(_holds(line.text, one) for one in phrases) for phrases in only.phrases)
+        and not any(_holds(line.text, one) for one in only.not_phrases)
     )
+
+
+def _holds(text: str | None, phrase: str) -> bool:
+    """Whether a text has a phrase; blanks stand between the words of both."""
+    return f" {phrase} " in f" {text or ''} "
 
 
 def newest_first(lines: Iterable[Line]) -> list[Line]:

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sinks.arrow import as_optional_texts, string_column, take, utf8_of
-from sinks.reading.literals import IN_A_WORD, NOT_HELD, PERHAPS_WHOLE, WHOLE, absent_from, holds, rows_with
+from sinks.reading.literals import IN_A_WORD, NOT_HELD, PERHAPS_WHOLE, WHOLE, absent_from, holds, rows_holding, rows_with
 
 CHARACTERS = "aAbB1_- \né\u212a\u017f"
 """With the two characters beyond ASCII that are letters of ASCII where case does not count."""
@@ -91,3 +91,24 @@ def test_what_is_no_ascii_literal_is_refused(literal: str) -> None:
 def test_a_literal_that_stands_nowhere_in_the_bytes_is_absent(text: str, literals: list[str]) -> None:
     data, _ = utf8_of(string_column([text]))
     assert absent_from(data, literals) == [one for one in literals if not holding([text], one)]
+
+
+PHRASES = st.text("aAbk1_-é.", min_size=1, max_size=4)
+
+
+@example(["xa", "a", "ax", "-a", "é a", "éa"], "a")
+@example(["x[a] b", "[a]b", "x [a]"], "[a]")
+@example(["a]b", "xa]b", "a]", "\u212aa]"], "a]")
+@example(["éa b", "xéa"], "éa")
+@given(st.lists(st.text(CHARACTERS, max_size=6), max_size=12), PHRASES)
+def test_a_phrase_is_held_where_its_words_are_whole(texts: list[str], phrase: str) -> None:
+    def is_held(text: str) -> bool:
+        def is_word(at: int) -> bool:
+            return 0 <= at < len(text) and (text[at].isalnum() or text[at] == "_")
+
+        folded, ends = text.lower(), (phrase[0].isalnum() or phrase[0] == "_", phrase[-1].isalnum() or phrase[-1] == "_")
+        places = [at for at in range(len(text)) if folded.startswith(phrase.lower(), at)]
+        return any(not (ends[0] and is_word(at - 1)) and not (ends[1] and is_word(at + len(phrase))) for at in places)
+
+    plain = [text.replace("\u212a", "é").replace("\u017f", "é") for text in texts]
+    assert rows_holding(string_column(plain), phrase).tolist() == [is_held(text) for text in plain]

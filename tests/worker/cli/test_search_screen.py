@@ -132,6 +132,7 @@ def test_the_figures_of_a_demo_are_sentences() -> None:
         ("blk_-16 failed", "blk_-16 Failed, blk_-161, block blk_", ["blk_-16", "Failed"]),
         ("a+b (c", "nothing of it: (c)", ["c"]),
         ("who is it", "who is it", []),
+        ('"disk full" -canary level:INFO', "disk full of canary level INFO", ["disk", "full"]),
     ],
 )
 def test_words_of_the_query_stand_out_on_a_terminal_whole_and_in_any_case(query: str, line: str, found: list[str]) -> None:

@@ -328,7 +328,7 @@ def test_no_query_reads_for_longer_than_its_share(chain: Chain) -> None:
     sink.open()
     sink.templates, sink.blocks = chain.sink.templates, chain.sink.blocks
     step = Answer(sink=sink, reader=BlockReader(sink, cache_bytes=0, clock=chain.clock), surroundings=chain.surroundings)
-    chain.ask({"text": "disk full", "k": 500, "per_template": 100, "deadline_ms": 60_000})
+    chain.ask({"text": "disk full", "filters": {"phrases": [["h"]]}, "deadline_ms": 60_000})
     chain.embed()
     started_s = chain.now_s
     step.step(chain.answer_lane.take(10) or [])

@@ -20,9 +20,8 @@ from worker.asking.requests import Requester
 from worker.querying.answer import Answer
 from worker.querying.dense import MOST_TEMPLATES, nearest_but
 from worker.querying.forms import parse_query
-from worker.querying.lexical import votes_by_words
 from worker.querying.query_words import words_of
-from worker.querying.ranking import Index, SearchBounds
+from worker.querying.ranking import Index
 from worker.querying.ready_query import ReadyQuery
 from worker.querying.scope import MOST_EXCLUDED, scope_of
 from worker.querying.search import PreparedQuery, search
@@ -237,16 +236,6 @@ def test_ten_hits_stay_ten_families_however_many_nearer_templates_are_excluded(n
     assert len(families) == len(found["hits"]) == 10
     assert family not in families
     assert found["complete"]
-
-
-@pytest.mark.parametrize("ranks_words", [False, True])
-def test_excluded_templates_do_not_take_the_votes_of_those_that_share_fewer_words(ranks_words: bool) -> None:  # noqa: FBT001 - a case
-    index, family = crowd(3 * MOST_TEMPLATES, ranks_words=ranks_words)
-    scope = scope_of(index, Filters(not_family=[family]), lambda: False)
-    bounds = SearchBounds(10, 1, scope.only, lambda: False, deep=True)
-    votes = votes_by_words(index, words_of("disk full"), bounds, least_share=0.5)
-    assert len(votes.templates) == 20
-    assert family not in {one.family for one in votes.templates}
 
 
 def test_a_tail_of_what_resembles_a_text_follows_the_nearest_templates_that_are_not_excluded() -> None:

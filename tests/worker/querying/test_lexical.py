@@ -9,7 +9,7 @@ from sinks.reading.line_filter import LineFilter
 from tests.fakes.sink import FakeSink
 from tests.template_ids import id_of
 from tests.world import index_of, line, open_sink, template
-from worker.querying.lexical import IDENTIFIER_SCORE, FoundLines, lines_with_identifiers, rank_by_words, votes_by_words
+from worker.querying.lexical import IDENTIFIER_SCORE, FoundLines, lines_with_identifiers, rank_by_words
 from worker.querying.query_words import words_of
 from worker.querying.ranking import Index, Ranking, SearchBounds
 
@@ -31,10 +31,6 @@ def bounds(k: int = 10, *, per_template: int = 1, reads: int = 100_000, only: Li
 
 def rank(index: Index, text: str, k: int = 10, **limits: Any) -> Ranking:  # noqa: ANN401 - as bounds
     return rank_by_words(index, words_of(text), bounds(k, **limits))
-
-
-def votes(index: Index, text: str, least_share: float) -> Ranking:
-    return votes_by_words(index, words_of(text), bounds(1), least_share=least_share)
 
 
 def find(index: Index, text: str, limit: int = 10, **limits: Any) -> FoundLines:  # noqa: ANN401 - as bounds
@@ -140,17 +136,6 @@ def test_where_identifiers_are_all_that_was_asked_for_no_template_ranks_by_parts
 def test_a_text_of_nothing_but_grammar_finds_nothing() -> None:
     index = stored(of(1, "who is it", "who is it"))
     assert rank(index, "who is it?") == Ranking([], complete=True)
-
-
-@pytest.mark.parametrize(("least_share", "found"), [(0.0, {1, 2}), (0.5, {2}), (1.0, set())])
-def test_a_template_with_too_small_a_share_of_the_words_does_not_vote(least_share: float, found: set[int]) -> None:
-    index = stored(of(1, "disk", "disk"), of(2, "disk full", "disk full"))
-    assert {one for group in offsets(votes(index, "disk full sector", least_share)) for one in group} == found
-
-
-def test_an_identifier_votes_whatever_the_share() -> None:
-    index = stored(of(1, "lost", "lost blk_77 again"))
-    assert offsets(votes(index, "where has block blk_77 gone and why", 1.0)) == [[1]]
 
 
 def test_a_frequent_identifier_is_looked_for_until_there_are_templates_enough() -> None:

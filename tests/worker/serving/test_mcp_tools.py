@@ -161,7 +161,8 @@ def test_a_line_of_an_unknown_kind_is_answered_with_the_nearest_kinds() -> None:
     worker = Worker()
     worker.kinds = [LineTemplate(TEMPLATE, "the moon is full", ("logs",))]
     answer = worker.call("lookup", line="the moon is full")
-    assert worker.asked[-1] == {"as": "templates", "expand": True, "k": 3, "text": "the moon is full", "mode": "dense"}
+    asked = {"as": "templates", "expand": True, "k": 3, "text": "the moon is full", "operators": False, "mode": "dense"}
+    assert worker.asked[-1] == asked
     assert (answer["found"], "is_new" in answer) == (False, False)
     assert answer["log_data"]["masked"] == [{"template": TEMPLATE, "text": "the moon is full", "topics": ["logs"]}]
 
