@@ -133,7 +133,7 @@ def measure(chosen: Namespace) -> Figures:
     found = measure_all(chosen.engine, [TUNED, PLAIN, *bge, *chosen.model], lines, whole, questions)
     engine = chosen_engine(settings_for(chosen.engine, TUNED).engine)
     about = {"lines": len(lines), "whole_lines": len(whole), "engine": engine, "absent": absent}
-    nothing = measure_nothing(settings_for(chosen.engine, None), lines, questions)
+    nothing = measure_nothing(settings_for(chosen.engine, TUNED), lines, questions)
     return figures_of(found, [question.text for question in questions]) | nothing | about
 
 

@@ -73,6 +73,11 @@ class LineFilter(NamedTuple):
         return self.window_holds(last_ms, first_ms)
 
     @property
+    def is_on_lines(self) -> bool:
+        """Whether more than the template of a line decides."""
+        return self._replace(not_templates=frozenset()) != LineFilter()
+
+    @property
     def reads_fields(self) -> bool:
         """Whether kept fields decide."""
         return bool(self.fields or self.not_fields)

@@ -169,7 +169,7 @@ def test_an_identifier_of_a_question_must_match(index: Index, text: str) -> None
     query = parse_query(json.dumps({"text": text}).encode())
     assert places(find(index, query)) == [("b", 91), ("c", 90)]
     counted = parse_query(json.dumps({"text": text, "as": "counts", "by": ["level"]}).encode())
-    assert sum(row.lines for row in find_counts(index, PreparedQuery(counted, unit(1.0)), never, now_ms=1e6)[0].rows) == 2
+    assert sum(row.lines for row in find_counts(index, PreparedQuery(counted, unit(1.0)), never, now_ms=1e6).listings[0].rows) == 2
 
 
 def test_an_identifier_that_a_template_holds_is_found_in_its_lines_too(index: Index) -> None:
