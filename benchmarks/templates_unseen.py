@@ -22,15 +22,17 @@ from consumers.text.mask_patterns import Mask
 from worker.masks.mask_suggestions import suggest_masks
 
 RULES: Mapping[str, tuple[str, ...]] = {
-    "hosts": ("host", "hostname", "ipv6", "email"),
+    "hosts": ("host", "hostname", "ipv6", "email", "at"),
     "users": ("user", "session", "login", "account"),
     "addresses": ("request", "url", "query"),
-    "paths": ("path", "drive", "stamped"),
+    "paths": ("path", "drive", "slashed", "stamped", "file"),
     "keys": ("value", "json"),
-    "quotes": ("quoted",),
-    "times": ("date", "duration", "unit"),
+    "quotes": ("quoted", "named", "angle"),
+    "times": ("date", "duration", "measure", "unit"),
     "ids": ("groups", "uuid", "hex", "mixed", "place", "attempt"),
-    "lists": ("hidden", "brackets", "list"),
+    "words": ("word",),
+    "names": ("name",),
+    "lists": ("hidden", "brackets", "items", "list"),
 }
 """Masks that are switched off together."""
 _BATCH_LINES = 8_000

@@ -21,7 +21,7 @@ MOST_IN_ROOM: Final[Mapping[str, int]] = {
     "consumers/decode": 8_700,
     "consumers/groupless": 350,
     "consumers/kafka": 2_400,
-    "consumers/text": 2_500,
+    "consumers/text": 2_750,
     "producers": 1_800,
     "sinks": 2_350,
     "sinks/milvus": 3_950,

@@ -20,6 +20,7 @@ TESTS = (
     "tests/consumers/text/test_field_values.py",
     "tests/consumers/text/test_text_forms.py",
     "tests/consumers/text/test_known_forms.py",
+    "tests/consumers/text/test_drop_words.py",
     "tests/consumers/text/test_mask.py",
     "tests/properties/test_mask.py",
     "tests/properties/test_times.py",

@@ -16,11 +16,16 @@ _flag_statuses = c_function(__file__, "flag_statuses", "flag_statuses", BYTES, P
 
 
 def find_codes(data: NDArray[np.uint8], ends: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the places in `data` of the digits that belong to codes, ascending. No code depends on another text.
+    """Return the places in `data` of the digits that belong to codes, ascending; the texts are those of `flag_codes`."""
+    return np.flatnonzero(flag_codes(data, ends))
+
+
+def flag_codes(data: NDArray[np.uint8], ends: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return for each byte whether it is a digit of a code: bool[len(data)]. No code depends on another text.
 
     `ends` is int32[n + 1], ascending, each at most `len(data)`: text i is `data[ends[i]:ends[i + 1]]`.
     """
     flags = np.zeros(len(data), np.bool_)
     _flag_codes(data, ends, len(ends) - 1, flags)
     _flag_statuses(data, ends, len(ends) - 1, flags)
-    return np.flatnonzero(flags)
+    return flags

@@ -29,6 +29,23 @@ _VARYING = (
     # hosts, what runs on them, and where they are
     *("host", "node", "pod", "container", "instance", "machine", "vm", "cluster", "namespace", "image", "database", "db", "device"),
     *("dev", "iface", "interface", "realm", "pid", "ppid", "tid", "lwp", "thread", "tty", "terminal"),
+    *(
+        "topic",
+        "queue",
+        "table",
+        "bucket",
+        "partition",
+        "shard",
+        "replica",
+        "application",
+        "app",
+        "job",
+        "task",
+        "worker",
+        "group",
+        "branch",
+    ),
+    *("zone", "region", "domain", "vhost"),
     # addresses
     *("ip", "ipv", "addr", "address", "mac", "port", "url", "uri", "endpoint", "socket", "fd", "peer", "remote", "client", "server"),
     *("upstream", "backend", "relay", "src", "dst", "dest", "helo", "referer", "referrer", "lat", "lon", "latitude"),

@@ -1,9 +1,11 @@
 """Masking: removes what varies in a line (times, hosts, users, paths, ids, numbers) and keeps what identifies its template.
 
 1. JSON is masked by its keys (`consumers/text/mask_json.py`).
-2. Variables, which have digits, go in native, linear-time code over whole columns (RE2 in `consumers/text/regex.py`, numpy in
-   `consumers/text/strip_numbers.py`). Lines that differ only in digits are masked together (`consumers/text/text_forms.py`).
-3. Words go, once for each distinct text that is left (`consumers/text/word_patterns.py`, `consumers/text/tidy.py`).
+2. Variables, which have digits, go in native, linear-time code over whole columns (RE2 in `consumers/text/regex.py`, C behind
+   `consumers/text/drop_words.py`, numpy in `consumers/text/strip_numbers.py`). Lines that differ only in digits are masked together
+   (`consumers/text/text_forms.py`).
+3. Words go, once for each distinct text that is left (`consumers/text/word_patterns.py`, `consumers/text/name_words.py`,
+   `consumers/text/tidy.py`).
 4. All of it again until nothing changes.
 
 The *masked* text is embedded, the raw text is stored. The masks are ordered, stateless and versioned; they are not part of the embedding
@@ -35,9 +37,11 @@ from numpy.typing import NDArray
 from consumers.columns import Coded, Column, as_texts, coded, distinct_texts, string_column, take
 from consumers.text import regex
 from consumers.text.compiled import CompiledMask
+from consumers.text.drop_words import drop_words
 from consumers.text.known_forms import NEW, UNDECIDED, Known, KnownForms
 from consumers.text.mask_json import json_rows, mask_json_column
 from consumers.text.mask_patterns import NEEDS, PASSES, STARTS, Mask
+from consumers.text.name_words import drop_names
 from consumers.text.regex import Places
 from consumers.text.strip_numbers import strip_numbers
 from consumers.text.text_forms import DIGIT, find_with_codes, forms_of
@@ -94,7 +98,9 @@ class Masker:
         self._units = "unit" in enabled
         self._may_always_vary = bool(self._added) or not self._numbers
         self._lists = "list" in enabled
+        self._names = "name" in enabled
         self._json = "json" in enabled
+        self._word = "word" in enabled
         self._version = _version(mode, disabled, self._added)
         self._settled: dict[str, str] = {}
         self._known = KnownForms()
@@ -176,6 +182,8 @@ class Masker:
     def _apply_variables(self, column: Column) -> Column:
         for places, mask in [(_where(column, mask.name), mask) for mask in self._selective]:
             column = regex.replace_matches_at(column, places, mask.pattern, mask.replacement)
+        if self._word:
+            column = drop_words(column)
         text = regex.join_lines(column)
         for pattern in self._passes:
             text = regex.replace_matches(text, pattern, "")
@@ -189,6 +197,7 @@ class Masker:
             for mask in self._words:
                 utf8 = mask.replace(utf8)
             texts = utf8.decode().split("\n")[1::2]
+        texts = [drop_names(text) for text in texts] if self._names else texts
         return [tidy_words(text) if self._lists else one_space(text) for text in texts]
 
     def _apply_masks(self, texts: Sequence[str]) -> list[str]:

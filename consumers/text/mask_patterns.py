@@ -41,6 +41,10 @@ VARIABLE_MASKS = (
     Mask("query", r"""([?&][\w.%-]+=)[^\s&"'<>]+""", r"\1"),
     # Dec  4 04:47:44 · Sun Dec 04 04:47:44 2005 · Mon, 12 Jan 2026 03:04:05 +0000 · 10/Oct/2000:13:55:36 -0700 · 2-Nov-2021 10:00
     Mask("date", rf"\b(?:{_DAY},? +)?(?:\d+[ /-])?{_MONTH}[ /-]+\d+(?:[:/.,-]\d+)*(?: [+-]?\d+(?:[:.,]\d+)*)*", ""),
+    # somebody at a host: backup@web-7
+    Mask("at", r"(^|[^\w.$@+:/-])[a-z\d_][a-z\d_.+-]*@[A-Za-z\d][\w-]*([^\w.@-]|\.?$)", r"\1\2"),
+    # words with digits that are names or values: cart-7f9c-x2x9z · web01 · kafka:9092 · 1.2.3-rc1 (`consumers/text/drop_words.py`)
+    Mask("word", "", ""),
     # UUIDs, MAC addresses, IPv6 addresses of five groups and more, 2024-01-02T03:04:05.678Z
     Mask("groups", rf"\b{_HEX}+(?:(?:-|::?|T){_HEX}+){{4,}}(?:[.,]\d+)?Z?\b", ""),
     # fe80::1 · 2001:db8::a1
@@ -53,6 +57,8 @@ VARIABLE_MASKS = (
     Mask("attempt", r"_?\d+(?:_\d+)*_[A-Za-z]_\d+", ""),
     # 5 secs · 1.5 min; seconds and minutes in full say what was measured
     Mask("duration", r"[-+]?\d+(?:[.,:]\d+)* ?(?:(?i:[mun]?secs?|mins?|hrs?)\b|[µμ]s\b)", ""),
+    # 3 s · 2 h · 17 KiB · 3 G: as where nothing stands between number and unit
+    Mask("measure", r"[-+]?\d+(?:[.,:]\d+)* ?(?:[sh]|[KMGTP]i?B?)\b", ""),
     # at least one digit and one letter: 0x1f · 00544ea8 · a94a8fe5ccb19ba61c4c; not E1234
     Mask("hex", rf"(?:\b|[_-])(?:0x|\d+[a-fA-F]|[a-fA-F][a-fA-F]+\d|[a-dA-Def]\d){_HEX}*\b", ""),
     # two runs of digits with letters between: 8f3kd92 · x2x9z · 1h20m · the middle of 2024-01-02T03:04:05
@@ -66,10 +72,12 @@ VARIABLE_MASKS = (
 
 VERSION_2_MASKS = ("host", "email", "query", "date", "groups", "ipv6", "place", "hex", "mixed", "unit", "number")
 """With all others disabled, lines are masked as by version 2; benchmarks compare with it."""
+NEW_IN_VERSION_5 = ("field", "at", "word", "measure", "named", "angle", "slashed", "file", "items", "name")
+"""Without these, lines are masked as by version 4, but for the values of some keys (`consumers/text/key_classes.py`)."""
 
-PASSES = (("date",), ("groups",), ("uuid", "place", "attempt", "duration", "hex", "mixed"))
+PASSES = (("date",), ("groups",), ("uuid", "place", "attempt", "duration", "measure", "hex", "mixed"))
 """The masks that keep nothing of their matches, searched for in all texts, pass by pass."""
-NEEDS = {"email": "@", "query": "?", "ipv6": "::"}
+NEEDS = {"email": "@", "at": "@", "query": "?", "ipv6": "::"}
 """A literal that every match of this mask contains, so that most texts need not be searched."""
 STARTS = {"host": "<JFMASOND"}
 """The characters of which a text must begin with one for this mask to match."""

@@ -28,6 +28,15 @@ _NAMED = (
     "user|username|account|host|hostname|file|filename|path|directory|folder|database|table|relation|column|index|role|topic|queue|bucket|container"
     "|image|pod|node|volume|device|interface|package|domain|address|url|uri|session|program|key|id"
 )
+_NAMED_TOO = (
+    "vhost|constraint|zone|upstream|agent|task|job|service|branch|group|server|cluster|namespace|resource|tenant|profile|policy|template|plugin"
+    "|module|project|client|member"
+)
+_ENDINGS = (
+    "log|csv|tsv|conf|cfg|ini|json|ya?ml|xml|toml|txt|tmp|temp|lock|pid|sock|db|sqlite|bak|old|dat|bin|img|iso|tar|t?gz|bz2|xz|zst|zip|rpm|deb|jar"
+    "|war|dll|exe|sys|msi|pdf|docx?|xlsx?|png|jpe?g|gif|svg|mp|html?|css|crt|pem|key|cache|dump|sql|parquet|avro"
+)
+_SLASHED = r"""[^\s"'<>|;,:\\]+"""
 _SYSTEM_FOLDERS = "bin|boot|dev|etc|lib|proc|run|sbin|srv|sys|usr|var|Applications|Library|System"
 _PART = r"""(?:[^\s/:;,'"()\[\]{}<>|]|\[\])"""
 _BETWEEN = ",;:.=|/-"
@@ -53,6 +62,7 @@ WORD_MASKS = (
     Mask("value", rf"""({VARYING_KEYS}=)(?:"[^"\n]*"|'[^'\n]*'|[^\s,;&()\[\]{{}}"'|]+)""", r"\1"),
     # relation "orders" · file 'a b.txt' · level set to "x"; not what else stands in quotes
     Mask("quoted", rf"""\b((?:(?i:{_NAMED})(?: (?i:name|to|is|of|named|called))?:?|(?:set|changed) to) )(?:"[^"\n]*"|'[^'\n]*')""", r"\1"),
+    Mask("named", rf"""\b((?i:{_NAMED_TOO}):? )(?:"[^"\n]*"|'[^'\n]*')""", r"\1"),
     # a path of three segments and more, ./relative or ~/of/somebody, and a list of them between colons
     # of a system's own folders two segments stay: /var/www of /var/www/html/a
     Mask(
@@ -63,11 +73,26 @@ WORD_MASKS = (
     ),
     # the name of a file that a time begins: [2017-07-04_10.02.54]-report.xml, of which []-report.xml is left
     Mask("stamped", r"(\[\][-_])[A-Za-z][\w.-]*\.[A-Za-z]{2,6}\b", r"\1file"),
+    # C:\Program Files\App\a.dll · HKLM\SOFTWARE\App · CORP\ada
+    Mask(
+        "slashed",
+        rf"""\b(?:[A-Za-z]:\\(?:{_SLASHED}(?: {_SLASHED}){{0,3}}\\)+(?:{_SLASHED})?"""
+        r"""|(?:HK[A-Z_]+|[A-Za-z][\w.$-]*\\{1,2}[A-Za-z_][\w.$-]*)(?:\\{1,2}[\w.${}-]*)+|[A-Z][A-Z-]+\\{1,2}[A-Za-z][\w.$-]*)""",
+        "",
+    ),
     Mask("drive", r"""\b[A-Za-z]:\\[^\s"'<>|;,]*""", ""),
+    # from=<ada>
+    Mask("angle", r"(=<)[\w.$+-]+(>)", r"\1\2"),
+    # the name of a file by what it ends with; not that of a source file, which says where a program is
+    Mask("file", rf"(^|[^\w.\\-])[\w+~-][\w.+~-]*\.(?:{_ENDINGS})\b", r"\1file"),
     # a value that was hidden: password=****
     Mask("hidden", r"\*{3,}", ""),
     # parentheses by themselves, with nothing left in them: ( KB) of 18846 bytes (18.4 KB)
     Mask("brackets", rf"(^|[ \n])\([ {_BETWEEN}]*\)([ \n,.;:])", r"\1\2"),
+    # brackets with a list of words, or with what is left of one, and a host by itself: [orders-, clicks-] · from 10.0.0.1 (gw.example.org)
+    Mask("items", rf"(\[)(?:[ {_BETWEEN}]*[,;:.|/=-][ {_BETWEEN}]*|[\w.-]+(?:, ?[\w./-]*)+)(\])|(^|[ \n])\(host\)", r"\1\2\3"),
+    # single names: token refreshed for ada · container cart of pod · started on athena (`consumers/text/name_words.py`)
+    Mask("name", "", ""),
     # what is left of a list: one word again and again, and the sign of a comparison without its number (`consumers/text/tidy.py`)
     Mask("list", "", ""),
 )
@@ -82,6 +107,9 @@ WORD_NEEDS = {
     "path": "/",
     "stamped": "[]",
     "drive": ":\\",
+    "slashed": "\\",
+    "file": ".",
+    "angle": "=<",
     "hidden": "***",
     "brackets": "(",
 }
@@ -90,4 +118,4 @@ WORD_NEEDS = {
 MASKS = (Mask("field", "", ""), *VARIABLE_MASKS, *WORD_MASKS)
 """All built-in masks; `field` needs what a text does not hold (`consumers/text/field_values.py`)."""
 
-MASKS_VERSION = 4
+MASKS_VERSION = 5

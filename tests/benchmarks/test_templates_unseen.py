@@ -17,7 +17,7 @@ def system(name: str, *labelled: tuple[str, str]) -> System:
 
 
 LETTERS = "abcdefgh"
-WHOM = [("a", f"session opened for user {one}{one}") for one in LETTERS] + [("b", "ready")]
+WHOM = [("a", f"session opened for user {one.upper()}{one}") for one in LETTERS] + [("b", "ready")]
 WHERE = [("a", f"wrote /srv/{one}/{one}/{one}") for one in LETTERS] + [("b", "ready")]
 SYSTEMS = [system("one", *WHOM), system("two", *WHOM), system("three", *WHERE)]
 
@@ -40,7 +40,7 @@ def test_a_system_is_scored_under_the_rules_that_serve_the_others() -> None:
 
 def test_logs_without_labels_say_how_many_templates_they_have(tmp_path: Path) -> None:
     (tmp_path / "app.log").write_text(
-        "".join(f"parcel handed over to {name} at noon\n" for name in ("bob.a", "amy.b", "eve.c")) * 2 + "ready\n"
+        "".join(f"parcel handed over to {name} at noon\n" for name in ("Bob.A", "Amy.B", "Eve.C")) * 2 + "ready\n"
     )
     figures = score_unlabelled(tmp_path)
     expected = {"lines": 7, "templates": 4, "templates_per_line": 4 / 7, "seen_once_share": 1 / 7, "suggested_merges": 2}
@@ -51,11 +51,11 @@ def test_logs_without_labels_say_how_many_templates_they_have(tmp_path: Path) ->
 
 
 def test_pairs_have_one_template_and_differ_in_more_than_digits(tmp_path: Path) -> None:
-    (tmp_path / "app.log").write_text("took 5 s\ntook 7 s\nsession opened for user ann\nsession opened for user bob\nready\n")
+    (tmp_path / "app.log").write_text("took 5 s\ntook 7 s\nsession opened for user Ann\nsession opened for user Bob\nready\n")
     shown: list[str] = []
     show_pairs(texts_of_logs([], tmp_path), 9, shown.append)
     assert len(shown) == 1
     head, *lines = shown[0].splitlines()
     assert head == "app: session opened for a user"
-    assert sorted(lines) == ["    session opened for user ann", "    session opened for user bob"]
+    assert sorted(lines) == ["    session opened for user Ann", "    session opened for user Bob"]
     assert texts_of_logs(SYSTEMS, None)["two"][-1] == "ready"

@@ -75,6 +75,16 @@ DECODE_MUTATIONS: Changes = {
         "",
         "consumers/text/test_statuses.py",
     ),
+    "consumers/text/flag_words.c: a word with a code in it goes": (
+        "made.has_other || made.has_code || after == '='",
+        "made.has_other || after == '='",
+        "consumers/text/test_masked.py::a_line_is_masked_as_recorded_alone_and_beside_all_others_and_only_once",
+    ),
+    "consumers/text/name_words.py: a state behind a thing is a name": (
+        "return not _NEVER.isdisjoint((word, bare)) or word in _FOLLOWS or _ENDING.fullmatch(word) is not None",
+        "return word in _FOLLOWS",
+        "consumers/text/test_name_words.py::a_state_stays_wherever_it_stands_and_makes_another_family",
+    ),
     "consumers/text/mask_json.py: prose under a key of which nothing is known goes": (
         "(label.stays is None and _is_prose(value))",
         "False",

@@ -3,12 +3,12 @@
 It reads files and masks their lines under both sets; it needs no model, no Kafka and no index. `--json` prints what `diff_masks` returns.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from consumers.text.mask import MASKS
-from consumers.text.mask_patterns import VERSION_2_MASKS
+from consumers.text.mask_patterns import NEW_IN_VERSION_5, VERSION_2_MASKS
 from producers.file_lines import FileUnreadable
 from worker.cli.exits import user_error
 from worker.cli.options import settings_or_fail
@@ -27,8 +27,12 @@ MOST_PARTS: Final = 20
 
 DEFAULT: Final = "default"
 """Instead of a settings file: the built-in masks."""
-VERSION_2: Final = "2"
-"""Instead of a settings file: the built-in masks of version 2, the last with numbers, ids and addresses only."""
+LATER_MASKS: Final[Mapping[str, tuple[str, ...]]] = {
+    DEFAULT: (),
+    "4": NEW_IN_VERSION_5,
+    "2": tuple(mask.name for mask in MASKS if mask.name not in VERSION_2_MASKS),
+}
+"""By what stands instead of a settings file, the built-in masks that are off. Version 2 took out numbers, ids and addresses only."""
 
 
 def diff_masks(options: DiffOptions) -> dict[str, object]:
@@ -68,14 +72,13 @@ def diff_masks(options: DiffOptions) -> dict[str, object]:
 
 def _settings(source: str) -> Settings | None:
     """Return the settings that a user named; None for built-in masks. Raises CommandFailed."""
-    return None if source in (DEFAULT, VERSION_2) else settings_or_fail(Path(source))
+    return None if source in LATER_MASKS else settings_or_fail(Path(source))
 
 
 def _masks(source: str, settings: Settings | None, topic: str) -> MaskTable:
     if settings is not None:
         return settings.masks_of(topic)
-    later = () if source == DEFAULT else tuple(mask.name for mask in MASKS if mask.name not in VERSION_2_MASKS)
-    return MaskTable(disabled=later)
+    return MaskTable(disabled=LATER_MASKS[source])
 
 
 def _groups(found: Sequence[Regrouping], most: int) -> dict[str, object]:

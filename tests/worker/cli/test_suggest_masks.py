@@ -18,7 +18,7 @@ from worker.cli.verb_options import DiffOptions
 from worker.masks.suggested_toml import shown_suggestions
 from worker.settings.settings import load_settings
 
-NAMES = ("ada", "bob", "carol", "dave", "erin", "frank")
+NAMES = ("Ada", "Bob", "Carol", "Dave", "Erin", "Frank")
 LINES = tuple(f"parcel 'big' handed over to {name} at noon" for name in NAMES)
 
 
@@ -45,7 +45,7 @@ def test_what_is_printed_is_a_settings_file_that_does_what_it_says(file: Path, t
 def test_each_table_stands_below_what_it_does(file: Path) -> None:
     shown = shown_suggestions(suggest(file)).splitlines()
     (begin,) = (number for number, line in enumerate(shown) if line == "[[mask.add]]")
-    assert shown[begin - 2] == "# 6 templates become 1 (6 lines): ada, bob, carol and 3 more"
+    assert shown[begin - 2] == "# 6 templates become 1 (6 lines): Ada, Bob, Carol and 3 more"
     assert shown[begin - 1] == "# parcel 'big' handed over to * at noon"
     assert shown[begin + 1 : begin + 4] == ["name = 'over-to'", r"pattern = '(\bover to )\S+'", r"replacement = '\1*'"]
 

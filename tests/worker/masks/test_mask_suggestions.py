@@ -12,7 +12,7 @@ from consumers.columns import string_column
 from consumers.text.mask import MASKS, Mask, Masker
 from worker.masks.mask_suggestions import Suggestions, suggest_masks
 
-NAMES = ("ada", "bob", "carol", "dave", "erin", "frank")
+NAMES = ("Ada", "Bob", "Carol", "Dave", "Erin", "Frank")
 TAKEN = {mask.name for mask in MASKS}
 
 
@@ -40,7 +40,7 @@ def test_what_a_suggestion_says_of_the_sample_is_counted_on_it() -> None:
     lines = [f"ticket opened by {name} in the shop" for name in NAMES for _ in range(NAMES.index(name) + 1)]
     (one,) = suggest([*lines, "disk full", "disk full"]).found
     assert (one.merged, one.left, one.lines, one.words) == (6, 1, 21, 6)
-    assert one.examples == ("frank", "erin", "dave")
+    assert one.examples == ("Frank", "Erin", "Dave")
     assert one.template == "ticket opened by * in the shop"
 
 
@@ -79,7 +79,7 @@ def test_words_whose_neighbours_vary_too_are_not_suggested() -> None:
 
 
 def test_where_two_words_vary_both_are_masked() -> None:
-    lines = [f"moved {what}.box to {where}.yard safely" for what in NAMES for where in ("north", "south", "east", "west")]
+    lines = [f"moved {what}.box to {where}.yard safely" for what in NAMES for where in ("North", "South", "East", "West")]
     found = suggest(lines)
     assert (found.before, found.after) == (24, 1)
     assert set(masked(lines, found)) == {"moved * to * safely"}

@@ -1,11 +1,14 @@
 """What differs between two windows: what is new, gone, and came more or less often than chance explains."""
 
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
 
 from consumers.text.families import family_of
+from consumers.text.mask import Masker
+from consumers.text.mask_patterns import NEW_IN_VERSION_5
 from sinks.line import Line
 from tests.template_ids import id_of
 from tests.world import index_of, line, open_sink, template, unit
@@ -92,6 +95,22 @@ def test_families_are_one_entry_and_templates_can_be_told_one_by_one() -> None:
     ]
     assert {one["family"] for one in each} == {family["family"]}
     assert len(compare(index, expand=True, k=1)["compare"]) == 2, "so many of each change"
+
+
+def test_across_a_change_of_masks_old_templates_are_gone_and_others_new_but_where_they_are_one_family() -> None:
+    lines = ["disk full", *(f"token refreshed for {name}" for name in ("nadia", "liam")), *("pulled cart-7f9c6d5b8-x2x9z", "pulled web01")]
+    before, now = (
+        dict(Counter(masker.mask([line for line in lines for _ in range(9)])))
+        for masker in (Masker(disabled=NEW_IN_VERSION_5), Masker())
+    )  # fmt: skip
+    each = told(compare(stored(before, now), expand=True))
+    assert {text for change, text, *_ in each if change == "new"} == set(now) - set(before) == {"token refreshed for", "pulled"}
+    assert {text for change, text, *_ in each if change == "gone"} == set(before) - set(now), "stored lines keep their templates"
+    assert "disk full" not in {text for _, text, *_ in each}, "lines that the new masks do not touch have the id of before"
+    families = told(compare(stored(before, now)))
+    assert [text for change, text, *_ in families if change == "new"] == ["pulled"], "an old template without its name is of the new family"
+    assert compare(stored(before, now))["totals"] == {"lines": 45, "before": 45}
+    assert told(compare(stored(now, now), expand=True)) == [], "nothing is new once both windows lie behind the change"
 
 
 def test_filters_and_a_text_say_what_is_compared_and_what_is_gone_counts_too() -> None:
