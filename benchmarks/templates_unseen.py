@@ -26,7 +26,7 @@ RULES: Mapping[str, tuple[str, ...]] = {
     "users": ("user", "session", "login", "account"),
     "addresses": ("request", "url", "query"),
     "paths": ("path", "drive", "slashed", "stamped", "file"),
-    "keys": ("value", "json"),
+    "keys": ("value", "json", "field"),
     "quotes": ("quoted", "named", "angle"),
     "times": ("date", "duration", "measure", "unit"),
     "ids": ("groups", "uuid", "hex", "mixed", "place", "attempt"),

@@ -64,6 +64,9 @@ static const char *const KEYS[] = {
     "ttl", "type", "uid", "version",
 };
 
+/* What other masks leave of a host. */
+static const char *const MASKED_HOST = "host";
+
 static inline uint8_t byte_at(Text text, int64_t place)
 {
     return place >= 0 && place < text.size ? text.bytes[place] : 0;
@@ -287,7 +290,7 @@ static int64_t flag_host(Text text, Part part, uint8_t *flags)
     for (int64_t place = part.begin; place < part.end; place++)
         if (!is_lower(text.bytes[place]) && !is_digit(text.bytes[place]) && text.bytes[place] != '-' && text.bytes[place] != '_')
             return part.end;
-    if (is_listed(text, part.begin, part.end, KEYS, sizeof KEYS / sizeof *KEYS))
+    if (is_listed(text, part.begin, part.end, KEYS, sizeof KEYS / sizeof *KEYS) || is_word(text, part.begin, part.end, MASKED_HOST))
         return part.end;
     memset(flags + part.begin, 1, (size_t)(end - part.begin));
     return end;

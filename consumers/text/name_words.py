@@ -4,7 +4,7 @@ The mask `name`, for texts whose digits are masked; each distinct text is looked
 
 1. `ordinary` words are those of the manuals and messages of many programs, without those that an English ending tells (`_ENDING`).
 2. Behind a word that `announces` a name goes a word of small letters that is no ordinary one, and words joined by marks of which one is
-   none: `payment-service`, `s.meyer`.
+   none: `payment-service`, `s.meyer`. Names of `software` stay: what cannot be reached is redis, and somebody will ask for it.
 3. Behind a `thing` that has a name goes the same. Behind those that are `named` as a rule an ordinary word goes too, where the next one,
    which `follows`, shows that no phrase goes on: `table orders was`, not `table lock timeout`.
 4. Words that say what happened `never` go, nor do words with the ending of a participle: `link up`, `job failed`, `user unknown`.
@@ -24,7 +24,9 @@ _SECTION = re.compile(r"\[(\w+)\]([^\[]*)")
 _WORDS: Final = {
     name: frozenset(words.split()) for name, words in _SECTION.findall(Path(__file__).with_suffix(".txt").read_text(encoding="ascii"))
 }
-_ANNOUNCES, _THINGS, _NAMED, _FOLLOWS, _NEVER = (_WORDS[name] for name in ("announces", "thing", "named", "follows", "never"))
+_ANNOUNCES, _THINGS, _NAMED, _FOLLOWS, _NEVER, _SOFTWARE = (
+    _WORDS[name] for name in ("announces", "thing", "named", "follows", "never", "software")
+)
 _LANGUAGE: Final = frozenset().union(*_WORDS.values())
 _ENDING = re.compile(
     r"[a-z]{3,}(?:ed|ings?|tions?|sions?|ly|ments?|able|ible|ness|ity|ities|ive|ance|ence|ful|less|ized|izes?|est|ous|al|ally|ism|ic)"
@@ -89,7 +91,7 @@ def find_likely_names(words: Sequence[str]) -> list[int]:
             continue
         takes_any = before in _ANNOUNCES or before in _NAMED
         is_announced = takes_any or (before in _THINGS and not is_ordinary(word))
-        may_be_name = not _says_what_happened(word) and (varies(word) is None or not word.isalpha())
+        may_be_name = not _says_what_happened(word) and word not in _SOFTWARE and (varies(word) is None or not word.isalpha())
         is_single = is_announced and may_be_name and _may_follow(follows)
         if is_single or not _is_language(word, least_parts=2):
             found.append(place)

@@ -81,8 +81,8 @@ def test_what_was_written_as_rfc_5424_comes_back(  # noqa: PLR0913 - the fields 
     stamp = "-" if time is None else time.isoformat()
     head = f"<{priority}>1 {stamp} {host or '-'} {app or '-'} {process or '-'} {msgid or '-'} {written or '-'} "
     value = head.encode() + b"\xef\xbb\xbf" * bom + text.encode()
-    if not text.removeprefix(" ") or not (text.strip("\r\n") or bom):
-        text = " ".join(filter(None, (msgid, written)))  # instead of a text that is none, and of line ends
+    if not text.strip() and (not bom or not text):
+        text = " ".join(filter(None, (msgid, written)))  # instead of a text that is none
     found = read([value], DecodeRules(max_other_fields=1_000)).entries
     assert as_texts(found.text) == [text.removeprefix(" ")]
     assert found.time_ms[0] == (NO_TIME if time is None else ms(time))

@@ -12,8 +12,8 @@ from worker.masks.offered_masks import offer_masks
 from worker.runtime.toml_strings import toml_string
 from worker.settings.settings import Settings, load_settings
 
-NAMES = ("ada", "bob", "carol", "dave", "erin", "frank")
-PARCELS = tuple(f"parcel 'big' handed over to {name} at noon" for name in NAMES)
+NAMES = ("Ada", "Bob", "Carol", "Dave", "Erin", "Frank")
+PARCELS = tuple(f"parcel 'big' handed over with {name} on board" for name in NAMES)
 
 
 class LinesIndex:
@@ -51,7 +51,7 @@ def test_families_that_differ_in_one_word_are_offered_as_one_mask() -> None:
     offered = offer_masks(settings_of(), index)
     assert (offered["families"], offered["lines"], offered["templates"], offered["templates_after"]) == (6, 8, 8, 3)
     pasted = settings_of(**tomllib.loads(offered["toml"]))
-    assert [one.name for one in pasted.mask.add] == ["over-to"]
+    assert [one.name for one in pasted.mask.add] == ["over-with"]
     assert "the index: 8 lines (one of each frequent family)" in offered["toml"]
     assert [query["as"] for query in index.asked] == ["templates"]
 
@@ -71,7 +71,7 @@ def test_a_family_is_looked_at_by_one_line() -> None:
 
 def test_a_line_whose_template_the_masks_do_not_make_is_left_out() -> None:
     index = LinesIndex(logs=PARCELS)
-    index.texts = dict.fromkeys(PARCELS[:1], "parcel {What} handed over to {Whom}")
+    index.texts = dict.fromkeys(PARCELS[:1], "parcel {What} handed over with {Whom}")
     offered = offer_masks(settings_of(), index)
     assert (offered["families"], offered["lines"]) == (5, 5)
 

@@ -19,7 +19,7 @@ from worker.querying.search import PreparedQuery
 from worker.runtime.surroundings import Surroundings
 
 NEARNESS = Nearness(near=0.3, strong=0.6, floor=0.1, bearing=(0.0,) * DIM)
-WRONG = [f"wrong password for {name}" for name in ("liam", "nadia", "jonas")]
+WRONG = [f"{name} typed the wrong password" for name in ("liam", "nadia", "jonas")]
 COSINES = {WRONG[0]: 0.9, WRONG[1]: 0.85, WRONG[2]: 0.8, "liam signed in with it": 0.6, "cache was cleared by cron": 0.2}
 FAR = {"cache was cleared by cron": 0.2, "run of the report took long": 0.15}
 

@@ -21,7 +21,7 @@ OTHERS = [f"{word} came to an end" for word in ("opening", "closing", "starting"
 
 
 def names(count: int) -> list[str]:
-    return [f"wrong password for {chr(97 + n // 26)}{chr(97 + n % 26)}x" for n in range(count)]
+    return [f"{chr(97 + n // 26)}{chr(97 + n % 26)}x was weighed again" for n in range(count)]
 
 
 def index_of_texts(texts: Sequence[str], lacking: Sequence[str] = (), named: Sequence[TemplateTable] = ()) -> Index:
@@ -45,7 +45,7 @@ def test_names_stand_behind_the_best_of_them_and_others_take_their_places(mode: 
     found = find(index_of_texts([*names(12), *OTHERS]), mode=mode)
     assert [name for name, _ in shown(found)] == [names(1)[0], *OTHERS[:4]]
     assert [one.family for one in found.hits[0].alike] == [family_of(name) for name in names(12)[1:]]
-    assert shown(found)[0][1] == [name.split()[-1] for name in names(12)[1:]]
+    assert shown(found)[0][1] == [name.split()[0] for name in names(12)[1:]]
     assert not any(words for _, words in shown(found)[1:])
     assert found.complete
 
@@ -64,7 +64,7 @@ def test_under_a_filter_on_lines_only_families_with_such_lines_are_named() -> No
     texts = names(4)
     index = index_of_texts([*texts, *OTHERS], lacking=texts[1:2])
     found = find(index, filters=Filters(since_ms=0).model_dump(exclude_unset=True))
-    assert shown(found)[0] == (texts[0], [texts[2].split()[-1], texts[3].split()[-1]])
+    assert shown(found)[0] == (texts[0], [texts[2].split()[0], texts[3].split()[0]])
 
 
 def test_with_templates_or_families_named_each_stands_for_itself() -> None:
@@ -76,4 +76,4 @@ def test_with_templates_or_families_named_each_stands_for_itself() -> None:
 def test_a_family_that_a_user_named_stands_for_itself() -> None:
     named = [TemplateTable.model_validate({"name": "ours", "pattern": names(2)[1]})]
     found = find(index_of_texts(names(3), named=named))
-    assert shown(found) == [(names(1)[0], [names(3)[2].split()[-1]]), (names(2)[1], [])]
+    assert shown(found) == [(names(1)[0], [names(3)[2].split()[0]]), (names(2)[1], [])]

@@ -10,7 +10,7 @@ def grouped(*texts: str) -> list[list[int]]:
 
 
 def test_texts_that_differ_in_a_name_are_one_kind_and_say_which() -> None:
-    texts = ["wrong password for liam", "liam signed in again", "wrong password for nadia", "Wrong password for 'jonas'"]
+    texts = ["parcel liam was weighed", "liam weighed it again", "parcel nadia was weighed", "Parcel 'jonas' was weighed"]
     assert kinds_of(texts) == [(0, [(2, "nadia"), (3, "jonas")]), (1, [])]
 
 
@@ -37,12 +37,12 @@ def test_a_state_a_code_and_short_texts_stay_apart(one: str, other: str) -> None
 
 
 def test_two_words_apart_are_two_kinds_and_all_of_a_kind_differ_in_the_same_word() -> None:
-    assert grouped("copy from alpha to beta", "copy from gamma to delta") == [[0], [1]]
-    assert grouped("copy from alpha to beta", "copy from gamma to beta", "copy from alpha to delta") == [[0, 1], [2]]
+    assert grouped("copied alpha over beta", "copied gamma over delta") == [[0], [1]]
+    assert grouped("copied alpha over beta", "copied gamma over beta", "copied alpha over delta") == [[0, 1], [2]]
 
 
 def test_paths_do_not_count_and_numbered_names_are_names() -> None:
-    assert grouped("upstream search answered slowly for /api/cart", "upstream ledger answered slowly for /login") == [[0, 1]]
+    assert grouped("parcel search answered slowly for /api/cart", "parcel ledger answered slowly for /login") == [[0, 1]]
     assert grouped("pod web-1 was moved away", "pod web-2 was moved away") == [[0, 1]]
 
 
