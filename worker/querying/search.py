@@ -100,7 +100,7 @@ def rank_kinds(index: Index, sought: PreparedQuery, bounds: SearchBounds) -> Kin
     if sought.vector is not None and sought.near is None and bounds.templates is None and not bounds.only.not_templates:
         sought = sought._replace(near=index.sink.templates.nearest(sought.vector[None], MOST_TEMPLATES)[0])
     near = sought.near or ()
-    return find_kinds(index, partial(rank, index, sought), bounds, near, Similarities(index, sought.vector, sought.query.text or "", near))
+    return find_kinds(index, partial(rank, index, sought), bounds, near, Similarities(index, sought.vector, sought.query, near))
 
 
 def rank(index: Index, sought: PreparedQuery, bounds: SearchBounds) -> Ranking:
@@ -114,7 +114,7 @@ def rank(index: Index, sought: PreparedQuery, bounds: SearchBounds) -> Ranking:
 def similarities_of(index: Index, sought: PreparedQuery, ranking: Ranking) -> Similarities:
     """Return what judges a ranking; of one by meaning the cosines are known."""
     near = [TemplateHit(one.template, one.score, TemplateText("")) for one in ranking.templates]
-    return Similarities(index, sought.vector, sought.query.text or "", () if sought.vector is None else near)
+    return Similarities(index, sought.vector, sought.query, () if sought.vector is None else near)
 
 
 def _per_family(query: Query) -> int | None:

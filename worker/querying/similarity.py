@@ -2,7 +2,7 @@
 
 `search` and the listings ask for it once templates are ranked, because what a ranking adds up says nothing to a person. What was measured
 of the model decides (`worker.embedding.model.nearness`); without that there are cosines alone, and nothing is refused. A line that has
-every word of the question, or an identifier of it, is never "none".
+every word of the question, an identifier or a phrase of it, is never "none".
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -10,6 +10,7 @@ from typing import Final, Literal, NamedTuple
 
 from sinks.row import Vector
 from sinks.sink import TemplateHit
+from worker.asking.question import Query
 from worker.embedding.model.nearness import Cuts
 from worker.querying.query_words import words_of
 from worker.querying.ranking import Index, RankedTemplate
@@ -38,11 +39,12 @@ class Similarities:
     Thread: one.
     """
 
-    def __init__(self, index: Index, vector: Vector | None, text: str, near: Iterable[TemplateHit] = ()) -> None:
+    def __init__(self, index: Index, vector: Vector | None, query: Query, near: Iterable[TemplateHit] = ()) -> None:
         """`near`: templates whose cosine is known."""
         self._index = index
         self._vector = vector
-        self._words = words_of(text)
+        self._words = words_of(query.text or "")
+        self._has_phrases = bool(query.filters.phrases)
         self._cosines = {hit.template: hit.score for hit in near}
         self.cuts: Cuts | None = None if vector is None or index.nearness is None else index.nearness.cuts(vector)
 
@@ -80,7 +82,7 @@ class Similarities:
             return None
         if cosine >= self.cuts.strong:
             return "strong"
-        return "weak" if cosine >= self.cuts.near or is_literal else "none"
+        return "weak" if cosine >= self.cuts.near or is_literal or self._has_phrases else "none"
 
 
 def is_nothing_close(fits: Collection[Fit | None]) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.world import DIM, index_of, line, open_sink, template, unit
+from worker.asking.filters import Filters
 from worker.asking.question import Query
 from worker.embedding.model.nearness import Nearness
 from worker.querying.answer_documents import shown_fit
@@ -64,6 +65,12 @@ def test_a_line_with_every_word_or_an_identifier_of_the_question_is_close_howeve
     assert [by_words[name]["similarity"] for name in COSINES if name in by_words] == ["none", "weak"]
     held = index_of(open_sink([template("sent", unit(0.1, 1.0))]), [line(0, text="sent ab-123", template_text="sent")])
     (hit,) = find(held._replace(nearness=NEARNESS), "where is ab-123", mode="hybrid").hits
+    assert shown_fit(hit.fit)["similarity"] == "weak"
+
+
+def test_a_line_with_a_phrase_of_the_question_is_close_however_far_its_template() -> None:
+    index = index_with({"user liam left": 0.1, "link was lost": 0.2})
+    (hit,) = find(index, filters=Filters(phrases=[["liam left"]])).hits
     assert shown_fit(hit.fit)["similarity"] == "weak"
 
 
