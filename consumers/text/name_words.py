@@ -63,18 +63,18 @@ class _Beside(NamedTuple):
 
 def drop_names(text: str) -> str:
     """Return a text, words with blanks between them, without its single names; the same if it has none."""
-    words = text.split(" ")
+    words = [word for word in text.split(" ") if word]
     announcers = list(map(_announcer, words))
-    if not any(announcers) and "gned " not in text and "gged " not in text:
+    may_sign = "gned " in text or "gged " in text
+    if not any(announcers) and not may_sign:
         return text
     kept: list[str] = []
     announcer = ""
-    words = [word for word in words if word]
     for place, word in enumerate(words):
-        left = _without_name(kept, announcer, word, words[place + 1 : place + 3])
+        left = _without_name(kept, announcer, word, words[place + 1 : place + 3]) if announcer or may_sign else word
         if left:
             kept.append(left)
-            announcer = _announcer(left)
+            announcer = announcers[place] if left is word else _announcer(left)
     return " ".join(kept)
 
 
