@@ -96,7 +96,7 @@ def _array(chance: random.Random, number: int) -> Content:
 
 def _sentence(chance: random.Random, number: int) -> str:
     verb, noun, place = chance.choice(_VERBS), chance.choice(_NOUNS), chance.choice(_PLACES)
-    rare = f" by {_word(chance, 5)}" if number % 20 == 0 else ""
+    rare = f" with {_word(chance, 5)}" if number % 20 == 0 else ""
     return f"{place} {verb} {noun} id={number}{rare} after {chance.randrange(1, 5000)} ms"
 
 
