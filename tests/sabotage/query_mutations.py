@@ -34,8 +34,8 @@ QUERY_MUTATIONS: Changes = {
         "worker/querying/test_counted_kinds.py::what_is_much_farther_than_the_nearest_is_not_counted",
     ),
     "worker/querying/similarity.py: what has every word of a question is nothing close": (
-        ">= self.cuts.near or is_literal else",
-        ">= self.cuts.near else",
+        ">= self.cuts.near or is_literal or",
+        ">= self.cuts.near or",
         "worker/querying/test_similarity.py::a_line_with_every_word_or_an_identifier_of_the_question_is_close_however_far_its_template",
     ),
     "worker/embedding/guarded_engine.py: one sound vector vouches for all others of its batch": (

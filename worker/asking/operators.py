@@ -25,6 +25,7 @@ _BARE = re.compile(r"(?P<minus>-)?(?:(?P<name>[a-z]+(?:[-_][a-z]+)*):)?(?P<rest>
 _BREAK = re.compile(r"[\x00-\x1f]")
 _OF_LOGS = re.compile(r'[{}\[\]<>|=;`\\"]|(?<![\w.-])(?:\d\d?:\d\d:\d\d|\d{4}[-./]\d\d[-./]\d\d)|\b[A-Z]{3,}:(?:\s|$)')
 """What questions do not have beside operators: brackets, `=`, quotes inside, a time, a date, `ERROR:`; nor have they line breaks."""
+_SPAN = re.compile(r"(since|until):\S+")
 _MARKS = ".,;:!?"
 _OR: Final = "OR"
 
@@ -136,6 +137,8 @@ class _Said:
     def add(self, terms: Sequence[_Term]) -> None:
         """Take up terms of which a line has one. Raises BadQuery."""
         first = terms[0]
+        if (span := _SPAN.fullmatch(first.text)) is not None and not first.of and not first.is_phrase:
+            raise BadQuery("text", f"{span[1]} is no operator: give the span beside the text")
         if len(terms) > 1 and any(term.is_excluded for term in terms):
             raise BadQuery("text", "OR joins what a line may have: exclude each by itself, without OR")
         if len({term.of for term in terms}) > 1:

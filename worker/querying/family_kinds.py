@@ -69,7 +69,10 @@ class KindsFound(NamedTuple):
     similarities: Similarities
 
     def counted(self, most: int) -> list[FamilyKind]:
-        """Return those of the first kinds that are near enough to be counted, each with those of its other families that are."""
+        """Return those of the first kinds that are near enough to be counted, each with those of its other families that are.
+
+        The first family of a kind counts with any of the others.
+        """
         kinds = self.kinds[:most]
         fits = [fit for kind in kinds for fit in (kind.fit, *(one.fit for one in kind.alike))]
         is_counted = iter(self.similarities.are_counted(fits))

@@ -2,7 +2,8 @@
 
 `search` and `counts` group what was ranked. Ten cards that differ in a person's name are one answer. What families have in common already
 (case, punctuation, paths) does not count here either. When unsure, families stay apart: `opened` and `closed`, codes, levels and numbers
-are what a reader looks for.
+are what a reader looks for. Words of the language may be anything, `upload` and `download`: two families with such a word stay apart, but
+where three or more differ in it, it is a list of names.
 """
 
 import re
@@ -10,6 +11,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from consumers.text.families import family_text
+from consumers.text.key_classes import varies
+from consumers.text.name_words import is_ordinary
 from worker.masks.telling_words import is_telling
 
 LEAST_WORDS: Final = 4
@@ -43,6 +46,8 @@ def kinds_of(texts: Sequence[str]) -> list[Kind]:
     """By a place and all words but the one there: the kind whose first text has them."""
     differs: dict[int, int] = {}
     """Of each kind with several texts, the place of the word."""
+    unsure: set[int] = set()
+    """Those that differ in a word of the language: two texts are no kind."""
     for at, text in enumerate(texts):
         words = family_text(text).split()
         places = range(len(words)) if LEAST_WORDS <= len(words) <= _MOST_WORDS else ()
@@ -52,15 +57,20 @@ def kinds_of(texts: Sequence[str]) -> list[Kind]:
             if number is None or differs.get(number, place) != place:
                 continue
             first = texts[kinds[number].first]
-            if _are_names(_original(first, family_text(first).split()[place]), _original(text, words[place])):
+            one, other = _original(first, family_text(first).split()[place]), _original(text, words[place])
+            if _are_names(one, other):
                 differs[number] = place
                 kinds[number].others.append((at, words[place]))
+                if is_ordinary(one) or is_ordinary(other):
+                    unsure.add(number)
                 break
         else:
             for key in keys:
                 beside.setdefault(key, len(kinds))
             kinds.append(Kind(at, []))
-    return kinds
+    pairs = [kinds[number] for number in sorted(unsure) if len(kinds[number].others) == 1]
+    apart = {kind.first: [Kind(kind.first, []), Kind(kind.others[0][0], [])] for kind in pairs}
+    return sorted((one for kind in kinds for one in apart.get(kind.first, [kind])), key=lambda kind: kind.first)
 
 
 def _original(text: str, word: str) -> str:
@@ -79,4 +89,6 @@ def _are_names(one: str, other: str) -> bool:
 def _is_name(word: str) -> bool:
     if is_telling(word) or word.lower() in _STATES:
         return False
-    return not any(character.isdigit() for character in word) or _NUMBERED.fullmatch(word) is not None
+    if not any(character.isdigit() for character in word):
+        return True
+    return _NUMBERED.fullmatch(word) is not None and varies(word.rstrip("-_0123456789")) is not False

@@ -59,7 +59,7 @@ class PrepareQueries:
         """Return the valid query and its requester with the deadline; an empty list if it is answered with an error."""
         requester = request.requester
         try:
-            query = parse_query(request.value, request.form)
+            query = self._encoder.redacted(parse_query(request.value, request.form))
         except BadQuery as error:
             self._answer.put([FailedQuery(requester, "bad_query", error.field, error.reason)])
             return []

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from consumers.text.mask import Masker
 from consumers.text.redact import Redactor
+from worker.asking.question import Query
 from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.space import CacheKey, Digester
 from worker.embedding.model.vectors import TokenIds
@@ -43,6 +44,13 @@ class QueryEncoder:
     digester: Digester
     prefix: str
     max_tokens: int
+
+    def redacted(self, query: Query) -> Query:
+        """Return a query whose phrases are what lines with them are stored with."""
+        if not query.filters.phrases or not self.redactor.has_rules:
+            return query
+        phrases = [self.redactor.redact(any_of) for any_of in query.filters.phrases]
+        return query.model_copy(update={"filters": query.filters.model_copy(update={"phrases": phrases})})
 
     def treat(self, texts: Sequence[str]) -> list[QueryText]:
         """Redact and mask texts. One call for a list costs hardly more than a call for one text."""

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from sinks.reading.line_filter import LineFilter
 from sinks.row import TemplateId
+from sinks.sink import BlockFilter
 from worker.asking.filters import Filters
 from worker.querying.query_words import words_of
 from worker.querying.ranking import Index, OutOfTime
@@ -56,13 +57,19 @@ def _excluded(index: Index, columns: Mapping[str, Sequence[str]], deadline_passe
 
 
 def _keys_of(index: Index, phrases: Sequence[Sequence[str]], deadline_passed: OutOfTime) -> tuple[int, ...]:
-    """Return the words of every block that has a line with these phrases: those of identifiers that no template holds."""
+    """Return the words of every block that has a line with these phrases: those of identifiers that no template holds.
+
+    At an end of a phrase a longer word may stand in the line, with other words in its block (`web-1` in `web-1.example.org`): so of several
+    words only the inner ones are sure. Of a single one the blocks that have it whole come first, and where there are none all are read.
+    """
     keys: set[int] = set()
-    for phrase, *others in phrases:
-        for identifier in () if others else words_of(phrase).identifiers:
+    for phrase in (phrase for phrase, *others in phrases if not others):
+        first, *others = phrase.split()
+        for identifier in words_of(" ".join(others[:-1]) if others else first).identifiers:
             held = index.templates.holding(identifier, deadline_passed)
             keys.update(identifier.keys if held.complete and not held.hits else ())
-    return tuple(sorted(keys))
+    found = tuple(sorted(keys))
+    return found if found and index.sink.find_blocks(BlockFilter(words=found), limit=1).heads.size else ()
 
 
 def line_filter(filters: Filters) -> LineFilter:

@@ -69,9 +69,9 @@ class Similarities:
         """Return which of what was found is counted: what has all words, and what is close and hardly farther than the nearest.
 
         Nearness is measured from what has nothing to do with the question, because models differ in where that is. Where it was not
-        measured all is counted.
+        measured all is counted, and where the question has phrases: what was found has them.
         """
-        if self.cuts is None:
+        if self.cuts is None or self._has_phrases:
             return [True] * len(fits)
         floor, best = self.cuts.floor, max((fit.score for fit in fits if fit is not None), default=0.0)
         least = max(self.cuts.near, floor + _COUNTED_SHARE * (best - floor))

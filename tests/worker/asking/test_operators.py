@@ -78,6 +78,7 @@ def test_a_pasted_line_and_what_only_looks_like_an_operator_stay_text(text: str)
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
+        ("since:1h disk", "span beside the text"),
         ("OR disk", "on both sides"),
         ("disk OR", "on both sides"),
         ("disk OR OR full", "on both sides"),

@@ -7,6 +7,7 @@ import pytest
 
 from consumers.text.families import family_of
 from tests.world import DIM, index_of, line, open_sink, template, unit
+from worker.asking.filters import Filters
 from worker.asking.question import Query
 from worker.embedding.model.nearness import Nearness
 from worker.querying.compare import compare_windows
@@ -55,6 +56,12 @@ def test_of_a_kind_only_the_families_that_are_near_enough_count() -> None:
     answer = ask(index_with(COSINES | {WRONG[2]: 0.4}), "counts", by=["level"])
     assert lines_of(answer) == 1 + 2
     assert [one["word"] for one in answer["families"][0]["alike"]] == ["nadia"]
+
+
+def test_with_phrases_all_that_has_them_counts_however_far_it_is() -> None:
+    answer = ask(index_with(COSINES), "counts", by=["level"], filters=Filters(phrases=[["was cleared", "signed in"]]))
+    assert lines_of(answer) == 4 + 5
+    assert "nothing_close" not in answer
 
 
 def test_a_family_counts_whole_also_by_templates_that_are_far() -> None:

@@ -30,10 +30,20 @@ def test_texts_that_differ_in_a_name_are_one_kind_and_say_which() -> None:
         ("GET of the page took long", "POST of the page took long"),
         ("child exited with code five", "child exited with signal five and more"),
         ("signed in liam", "signed in nadia"),
+        ("upload of the file failed", "download of the file failed"),
+        ("inbound connection of peer was refused", "outbound connection of peer was refused"),
+        ("volume is over its disk limit", "volume is over its memory limit"),
+        ("answer had status-2 in it", "answer had status-3 in it"),
     ],
 )
 def test_a_state_a_code_and_short_texts_stay_apart(one: str, other: str) -> None:
     assert grouped(one, other) == [[0], [1]]
+
+
+def test_three_families_that_differ_in_a_word_of_the_language_are_one_kind() -> None:
+    tables = [f"slow query hit {name} again" for name in ("orders", "messages", "events")]
+    assert grouped(*tables[:2]) == [[0], [1]]
+    assert grouped(*tables) == [[0, 1, 2]]
 
 
 def test_two_words_apart_are_two_kinds_and_all_of_a_kind_differ_in_the_same_word() -> None:
@@ -42,7 +52,7 @@ def test_two_words_apart_are_two_kinds_and_all_of_a_kind_differ_in_the_same_word
 
 
 def test_paths_do_not_count_and_numbered_names_are_names() -> None:
-    assert grouped("parcel search answered slowly for /api/cart", "parcel ledger answered slowly for /login") == [[0, 1]]
+    assert grouped("parcel nadia answered slowly for /api/cart", "parcel ledger answered slowly for /login") == [[0, 1]]
     assert grouped("pod web-1 was moved away", "pod web-2 was moved away") == [[0, 1]]
 
 

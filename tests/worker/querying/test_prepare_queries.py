@@ -7,6 +7,7 @@ import pytest
 
 from tests.worker.asking.test_question import BAD
 from tests.worker.chain import QUERIES, REPLIES, Chain
+from tests.worker.conftest import NewChain
 from worker.asking.refusals import QueryReply
 from worker.asking.requests import CORRELATION_HEADER, REPLY_TOPIC_HEADER, QueryRequest, Requester
 from worker.querying.ready_query import KafkaRequest, ReadyQuery
@@ -20,6 +21,16 @@ def test_a_query_is_masked_like_a_line_and_goes_to_the_engine_as_token_ids(chain
     chain.embed()
     chain.answer()
     assert [(reply.topic, reply.correlation_id) for reply in chain.replies] == [(REPLIES, b"c1")]
+
+
+def test_an_identifier_that_redaction_hides_is_looked_for_as_it_is_stored(new_chain: NewChain) -> None:
+    chain = new_chain(redact=["email"])
+    chain.ask({"text": "login of ada.b1@example.com failed"})
+    (stored,) = chain.redactor.redact(["ada.b1@example.com"])
+    chain.embed()
+    (query,) = chain.answer_lane.take(10) or ()
+    assert isinstance(query, ReadyQuery)
+    assert query.query.filters.phrases == [[stored]]
 
 
 @pytest.mark.parametrize(("value", "field"), BAD.values(), ids=BAD)

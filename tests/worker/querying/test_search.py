@@ -172,6 +172,13 @@ def test_an_identifier_of_a_question_must_match(index: Index, text: str) -> None
     assert sum(row.lines for row in find_counts(index, PreparedQuery(counted, unit(1.0)), never, now_ms=1e6).listings[0].rows) == 2
 
 
+@pytest.mark.parametrize("text", ["why is web-1234 slow", '"of web-1234" slow', '"slow answer of web-1234"'])
+def test_an_identifier_is_found_at_the_beginning_of_a_longer_name_too(index: Index, text: str) -> None:
+    write(sink_of(index), of(90, "c", text="slow answer of web-1234.prod.example.com"), of(91, "b", text="web-12345 is slow"))
+    query = parse_query(json.dumps({"text": text, "filters": {"since_ms": 0}}).encode())
+    assert places(find(index, query)) == [("c", 90)]
+
+
 def test_an_identifier_that_a_template_holds_is_found_in_its_lines_too(index: Index) -> None:
     sink_of(index).templates.upsert([template("node-17 down", unit(0.9, 0.1))])
     write(sink_of(index), of(90, "node-17 down", text="node-17 down"))

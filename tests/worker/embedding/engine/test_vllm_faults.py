@@ -55,6 +55,6 @@ def test_a_vllm_that_cannot_be_imported_is_refused_in_one_line(tmp_path: Path) -
     )
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr == (
-        "vectail: vLLM cannot load all-MiniLM-L6-v2: ImportError: libcudart.so.13: cannot open "
+        "vectail: vLLM cannot load all-MiniLM-L6-v2-logs: ImportError: libcudart.so.13: cannot open "
         "(`make vllm` repairs an installation; engine.name = 'llama' needs none)\n"
     )
