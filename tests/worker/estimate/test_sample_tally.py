@@ -102,8 +102,8 @@ def test_what_is_not_indexed_is_counted_by_its_reason(tally_of: TallyOf) -> None
 
 
 def test_masks_and_redaction_are_those_of_the_settings(tally_of: TallyOf) -> None:
-    lines: list[Line] = [b"user anna-7 is gone", b"user bob-12 is gone"]
-    added = {"name": "person", "pattern": "user [a-z]+-", "replacement": "user "}
+    lines: list[Line] = [b"seen: Anna is gone", b"seen: Bob is gone"]
+    added = {"name": "person", "pattern": "seen: [A-Z][a-z]+", "replacement": "seen: *"}
 
     assert tally_of(lines).modes["template"].templates == 2
     masked = tally_of(lines, mask={"add": [added]})
