@@ -283,6 +283,11 @@ QUERY_MUTATIONS: Changes = {
         "    if query.text is None:\n",
         "worker/asking/test_operators.py::a_pasted_line_and_what_only_looks_like_an_operator_stay_text",
     ),
+    "worker/querying/family_kinds.py: a word may be as long as a reply": (
+        "_WORD_CHARACTERS: Final = 100",
+        "_WORD_CHARACTERS: Final = 100_000",
+        "worker/querying/test_counted_kinds.py::words_of_any_length_leave_a_reply_in_its_bounds",
+    ),
     "worker/querying/forms.py: lines without the identifier of a question answer it": (
         '"phrases": [*said, *new]',
         '"phrases": [*said]',
