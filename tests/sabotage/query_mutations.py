@@ -283,6 +283,16 @@ QUERY_MUTATIONS: Changes = {
         "    if query.text is None:\n",
         "worker/asking/test_operators.py::a_pasted_line_and_what_only_looks_like_an_operator_stay_text",
     ),
+    "worker/querying/forms.py: a text that is to filter only is ranked": (
+        '_OF_RANKING: Final = ("text", "mode", "rank")',
+        '_OF_RANKING: Final = ("mode", "rank")',
+        "worker/asking/test_operators.py::a_text_that_is_not_ranked_only_filters",
+    ),
+    "worker/querying/family_kinds.py: a word may be as long as a reply": (
+        "_WORD_CHARACTERS: Final = 100",
+        "_WORD_CHARACTERS: Final = 100_000",
+        "worker/querying/test_counted_kinds.py::words_of_any_length_leave_a_reply_in_its_bounds",
+    ),
     "worker/querying/forms.py: lines without the identifier of a question answer it": (
         '"phrases": [*said, *new]',
         '"phrases": [*said]',
@@ -312,6 +322,11 @@ QUERY_MUTATIONS: Changes = {
         "return `'${text.replaceAll(\"'\", \"'\\\\''\")}'`;",
         "return `'${text}'`;",
         "page/test_exclusions.py::copied_commands_leave_out_what_the_page_leaves_out",
+    ),
+    "worker/serving/page/search_request.js: charts count lines that the operators of the question leave out": (
+        "  return { ...questionOf({ ...state, isRanked: false }), filters: ",
+        "  return { filters: ",
+        "page/test_search.py::all_that_is_counted_and_listed_passes_the_operators_of_the_question",
     ),
     "worker/serving/page/search_request.js: an export holds the lines that the page's filters leave out": (
         "export function exportBody(state, range) {\n  return { ...questionOf(state), filters: filtersOf(state, range) };",

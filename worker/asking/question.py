@@ -77,6 +77,8 @@ class Query(BaseModel):
     """What to look for. A listing by frequency has none, nor has `around`; with a filter on templates or families it may be missing."""
     operators: bool | None = None
     """`false`: all of the text is text, as of a line that is looked up; else `worker.asking.operators` says what in it is none."""
+    rank: bool | None = None
+    """`false`: the text only filters, with its operators and with the identifiers that must match; what is left of it is not looked for."""
     form: str = Field(default="lines", alias="as", max_length=32)
     """What the answer holds: the name of one of `worker.querying.forms`."""
     k: int = Field(default=10, ge=1, le=MAX_K)

@@ -18,6 +18,8 @@ from worker.querying.similarity import Fit, Similarities
 
 _GROWTH: Final = 4
 _MOST_ALIKE: Final = 64
+_WORD_CHARACTERS: Final = 100
+"""Shown of a word: a thousand families may stand in one reply."""
 _NO_TEXT: Final = ""
 """Is of no kind but its own."""
 
@@ -55,7 +57,7 @@ class FamilyKind(NamedTuple):
 
 def shown_alike_families(alike: Sequence[AlikeFamily]) -> list[AlikeJson]:
     """Return how a reply names the families behind another one."""
-    return [{"family": one.family, "word": one.word} for one in alike[:_MOST_ALIKE]]
+    return [{"family": one.family, "word": one.word[:_WORD_CHARACTERS]} for one in alike[:_MOST_ALIKE]]
 
 
 class KindsFound(NamedTuple):

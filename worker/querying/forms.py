@@ -21,6 +21,7 @@ from worker.querying.template_listing import TEMPLATES
 MOST_MUSTS: Final = 2
 """Identifiers of a question that must match; a text with more is a line that was pasted."""
 FORMS: Final = {form.name: form for form in (LINES, TEMPLATES, COUNTS, AROUND, COMPARE, EXPORT, TAIL)}
+_OF_RANKING: Final = ("text", "mode", "rank")
 _SHOWN_CHARACTERS = 100
 
 
@@ -41,8 +42,12 @@ def parse_query(value: bytes | None, form: str | None = None) -> Query:
         if "form" in query.model_fields_set and query.form != form:
             raise BadQuery("as", f"is {form} here")
         query = query.model_copy(update={"form": form})
+    is_filter = query.text is not None and query.rank is False and query.around is None
     if query.text is not None and query.operators is not False and not is_pasted(query.text):
         query = _with_identifiers(with_operators(query))
+    if is_filter:
+        query = query.model_copy(update=dict.fromkeys(_OF_RANKING))
+        query.model_fields_set.difference_update(_OF_RANKING)
     _check(query)
     return query
 
@@ -79,4 +84,4 @@ def _check(query: Query) -> None:
         if of.field and of.field in query.filters.fields and getattr(query.filters, name) is not None:
             raise BadQuery(f"filters.{name}", "is among fields as well: give one of both")
     if query.text is None:
-        refuse_set("needs a text", mode=query.mode)
+        refuse_set("needs a text", mode=query.mode, rank=query.rank)

@@ -181,6 +181,16 @@ def test_where_all_of_a_text_is_text_nothing_of_it_is_an_operator() -> None:
     assert (query.text, query.filters) == ('lost ab-123 "x" -canary', Filters())
 
 
+@pytest.mark.parametrize(("text", "left"), [("disk", {}), ('lost ab-123 "no space" -canary', {"phrases": [["no space"], ["ab-123"]]})])
+@pytest.mark.parametrize("form", ["lines", "templates", "counts"])
+def test_a_text_that_is_not_ranked_only_filters(text: str, left: dict[str, Any], form: str) -> None:
+    wanted = {"text": text, "mode": "hybrid", "rank": False, "filters": {"family": ["0" * 16]}}
+    query = parse_query(json.dumps(wanted).encode(), form)
+    said = query.filters.model_dump(exclude_defaults=True)
+    assert said == {"family": ["0" * 16]} | ({"not_phrases": ["canary"]} if left else {}) | left
+    assert query.model_fields_set == {"form", "filters"}
+
+
 def test_every_filter_has_an_operator_by_the_name_of_its_option() -> None:
     values = {"template": "0" * 32, "family": "0" * 16, "fields": "a=b"}
     for name in FILTERS:

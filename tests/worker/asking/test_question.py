@@ -36,6 +36,10 @@ BAD: dict[str, tuple[bytes, str]] = {
     "an unknown mode": (b'{"text": "a", "mode": "sparse"}', "mode"),
     "no lines of a template": (b'{"text": "a", "per_template": 0}', "per_template"),
     "a line's neighbours and a text": (b'{"text": "a", "around": {"topic": "logs", "partition": 0, "offset": 1}}', "text"),
+    "a line's neighbours and a filter": (
+        b'{"text": "a", "rank": false, "around": {"topic": "logs", "partition": 0, "offset": 1}}',
+        "rank",
+    ),
     "no lines of a family": (b'{"text": "a", "per_family": 0}', "per_family"),
     "a family that is no id": (b'{"text": "a", "filters": {"family": ["disk"]}}', "filters.family.0"),
     "a template as a family": (b'{"text": "a", "filters": {"family": ["0123456789abcdef0123456789abcdef"]}}', "filters.family.0"),
@@ -58,6 +62,8 @@ BAD: dict[str, tuple[bytes, str]] = {
     "a field's value of five thousand digits": (b'{"text": "a", "filters": {"fields": {"f": ' + b"7" * 5_000 + b"}}}", "query"),
     "a trace twice": (b'{"text": "a", "filters": {"fields": {"trace_id": "t"}, "trace_id": "t"}}', "filters.trace_id"),
     "too many fields": (json.dumps({"text": "a", "filters": {"fields": {f"f{n}": ["a"] for n in range(17)}}}).encode(), "filters.fields"),
+    "no rank without a text": (b'{"as": "counts", "rank": false}', "rank"),
+    "lines of any family that are not ranked": (b'{"text": "disk -canary", "rank": false}', "text"),
     "a mode without a text": (b'{"as": "templates", "mode": "words"}', "mode"),
     "a comparison with nothing": (b'{"as": "compare", "filters": {"since_ms": 1, "until_ms": 2}}', "compare"),
     "a comparison of half a window": (

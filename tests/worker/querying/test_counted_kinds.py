@@ -10,6 +10,7 @@ from tests.world import DIM, index_of, line, open_sink, template, unit
 from worker.asking.filters import Filters
 from worker.asking.question import Query
 from worker.embedding.model.nearness import Nearness
+from worker.querying.answer_documents import MOST_REPLY_BYTES, bounded_json
 from worker.querying.compare import compare_windows
 from worker.querying.counts import COUNTS
 from worker.querying.export import export_lines
@@ -76,6 +77,16 @@ def test_where_nothing_is_close_nothing_is_counted_and_the_nearest_are_named(by:
     assert answer["nothing_close"] is True
     assert all(not one["counts"] for one in answer.get("groups", [answer]))
     assert [one["text"] for one in answer["families"]] == list(FAR)
+
+
+@pytest.mark.parametrize("form", ["lines", "counts"])
+def test_words_of_any_length_leave_a_reply_in_its_bounds(form: str) -> None:
+    names = ["".join(chr(97 + n // 26) + chr(97 + n % 26) for _ in range(15_000)) for n in range(40)]
+    answer = ask(index_with({f"{name} typed the wrong password": 0.9 for name in ("liam", *names)}), form)
+    (shown,) = answer["families" if form == "counts" else "hits"]
+    assert {len(one["word"]) for one in shown["alike"]} == {100}
+    assert len(shown["alike"]) == len(names)
+    assert len(bounded_json(answer)) <= MOST_REPLY_BYTES
 
 
 def test_a_search_says_which_of_its_families_counts_would_count() -> None:

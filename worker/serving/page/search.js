@@ -141,7 +141,7 @@ export function open(view, first) {
   async function later(state, signal, isCounted) {
     const families = list.families();
     const isQuestion = state.q.trim() !== "" && meant.length > 0;
-    counted = isQuestion ? { ...state, q: "", family: meant.slice(0, 100) } : state;
+    counted = isQuestion ? { ...state, isRanked: false, family: meant.slice(0, 100) } : state;
     if (named !== signal) facets.offer(list.fieldNames().map((name) => ({ name })));
     const ignore = () => {}; // the small charts are no loss
     await Promise.all([

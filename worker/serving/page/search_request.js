@@ -32,10 +32,20 @@ export function filtersOf(state, range) {
   return filters;
 }
 
-/** What counts, export and search have in common: the question and how it is meant. @param {State} state */
+/**
+ * What counts, export and search have in common: the question and how it is meant. Where families are named already (`isRanked` is false),
+ * it only filters.
+ * @param {State} state
+ */
 export function questionOf(state) {
   const text = state.q.trim();
-  return text === "" ? {} : { text, ...(["dense", "words", "hybrid"].includes(state.mode) ? { mode: state.mode } : {}) };
+  const mode = ["dense", "words", "hybrid"].includes(state.mode) ? { mode: state.mode } : {};
+  return text === "" ? {} : { text, ...mode, ...(state.isRanked === false ? { rank: false } : {}) };
+}
+
+/** What is asked of families that are shown: their lines under all filters, those of the question too. @param {State} state @param {Range} range @param {string[]} families */
+function shownFamilies(state, range, families) {
+  return { ...questionOf({ ...state, isRanked: false }), filters: { ...filtersOf(state, range), family: families } };
 }
 
 /**
@@ -74,7 +84,7 @@ export function countsBody(state, range, facets, top, overTime) {
  */
 export function familiesBody(state, range, families) {
   const by = [["time", "family"], ...(isListing(state) ? [["family", "level"]] : [])];
-  return { by, buckets: SPARK_BUCKETS, top: Math.min(families.length * 7, 1_000), filters: { ...filtersOf(state, range), family: families } };
+  return { ...shownFamilies(state, range, families), by, buckets: SPARK_BUCKETS, top: Math.min(families.length * 7, 1_000) };
 }
 
 /** Which kept fields there are, and how many lines have each. @param {State} state @param {Range} range */
@@ -84,12 +94,12 @@ export function fieldNamesBody(state, range) {
 
 /** The newest lines of one family under the filters. @param {State} state @param {Range} range @param {string} family @param {number} k */
 export function newestBody(state, range, family, k) {
-  return { filters: { ...filtersOf(state, range), family: [family] }, k };
+  return { ...shownFamilies(state, range, [family]), k };
 }
 
 /** The templates of one family under the filters. @param {State} state @param {Range} range @param {string} family */
 export function membersBody(state, range, family) {
-  return { as: "templates", expand: true, k: 50, filters: { ...filtersOf(state, range), family: [family] } };
+  return { as: "templates", expand: true, k: 50, ...shownFamilies(state, range, [family]) };
 }
 
 /** Everything that matches, for export. @param {State} state @param {Range} range */
