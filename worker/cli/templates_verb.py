@@ -6,6 +6,7 @@ Only a worker can read its Milvus Lite folder.
 import json
 import time
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from sinks.milvus.lite import names_server
 from sinks.reading.reader import BlockReader
@@ -15,6 +16,7 @@ from worker.cli.exits import user_error
 from worker.cli.opened_index import failures_in_one_line
 from worker.connections import open_sink, vector_space, with_index_model
 from worker.embedding.loaded import load_model, model_of, space_of
+from worker.embedding.model.nearness import Nearness
 from worker.embedding.model.space import EmbeddingSpace
 from worker.querying.forms import parse_query
 from worker.querying.query_text import new_query_encoder
@@ -39,25 +41,36 @@ def read_directly(settings: Settings, request: Mapping[str, object], timeout_s: 
 
 
 def _read(settings: Settings, query: Query, started_s: float, timeout_s: float) -> dict[str, object]:
-    space, vector = _space_and_vector(with_index_model(settings), query.text)
+    model = _model_for(with_index_model(settings), query.text)
 
     def is_over() -> bool:
         return time.monotonic() - started_s >= timeout_s
 
-    with open_sink(settings, vector_space(space), strong=False) as sink:
-        index = Index(sink, BlockReader(sink), TemplateIndex(sink.templates, time.monotonic, TemplateGroups(settings.template)))
-        answer = answer_templates(index, PreparedQuery(query, vector), is_over)
+    with open_sink(settings, vector_space(model.space), strong=False) as sink:
+        templates = TemplateIndex(sink.templates, time.monotonic, TemplateGroups(settings.template))
+        index = Index(sink, BlockReader(sink), templates, model.nearness)
+        answer = answer_templates(index, PreparedQuery(query, model.vector), is_over)
     return {**answer, "seconds": round(time.monotonic() - started_s, 4)}
 
 
-def _space_and_vector(settings: Settings, like: str | None) -> tuple[EmbeddingSpace, Vector | None]:
-    """Return the embedding space of the index, and the vector of `like`; without `like` no engine is loaded."""
+class _AskedModel(NamedTuple):
+    """What a question needs of the model that filled the index."""
+
+    space: EmbeddingSpace
+    vector: Vector | None = None
+    """Of the text that was asked for; None: there is none."""
+    nearness: Nearness | None = None
+
+
+def _model_for(settings: Settings, like: str | None) -> _AskedModel:
+    """Embed `like`; without it no engine is loaded."""
     if like is None:
-        return space_of(model_of(settings), settings.model.dims), None
+        return _AskedModel(space_of(model_of(settings), settings.model.dims))
     model = load_model(settings)
     encoder = new_query_encoder(settings, model)
     try:
-        return model.space, model.engine.embed([encoder.encode(encoder.treat([like])[0]).ids])[0]
+        (vector,) = model.engine.embed([encoder.encode(encoder.treat([like])[0]).ids])
+        return _AskedModel(model.space, vector, model.nearness)
     finally:
         encoder.tokenizer.close()
         model.engine.close()

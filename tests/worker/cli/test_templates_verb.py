@@ -96,6 +96,14 @@ def test_those_like_a_text_come_nearest_first(run_here: RunHere) -> None:
     assert "disk full" not in ended.out
 
 
+@pytest.mark.usefixtures("named")
+def test_those_like_a_text_say_how_near_they_are_and_where_nothing_is(run_here: RunHere) -> None:
+    near = json.loads(run_here("templates", "--direct", "--json", "--like", "network unreachable", "-k", "1").out)
+    assert (near["templates"][0]["similarity"], "nothing_close" in near) == ("strong", False)
+    far = json.loads(run_here("templates", "--direct", "--json", "--like", "the cat sleeps on the sofa").out)
+    assert ({one["similarity"] for one in far["templates"]}, far["nothing_close"]) == ({"none"}, True)
+
+
 def test_an_index_that_is_not_there_is_not_made(run_here: RunHere, named: Callable[[str], None]) -> None:
     named("nowhere_at_all")
     for _ in range(2):
