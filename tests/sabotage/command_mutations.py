@@ -178,6 +178,11 @@ COMMAND_MUTATIONS: Changes = {
         'topics.setdefault(settings.mask, []).append(one["topic"])',
         "worker/masks/test_offered_masks.py::topics_with_the_same_masks_are_looked_at_together_those_with_most_lines",
     ),
+    "worker/inspecting/doctor.py: a worker that is too busy to suggest masks has a problem with its settings": (
+        "    if verdicts is None and one.may_be_silent:\n        return\n",
+        "",
+        "worker/inspecting/test_doctor.py::a_look_that_may_be_silent_hides_no_other_of_its_group",
+    ),
     "worker/inspecting/doctor_settings.py: suggestions are a warning however few they are": (
         "families >= max(_FEW_FAMILIES, _MANY_SHARE * lines)",
         "families >= min(_FEW_FAMILIES, _MANY_SHARE * lines)",

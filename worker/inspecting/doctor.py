@@ -65,14 +65,16 @@ def judge_all(checks: Sequence[Check[Facts]], facts: Facts) -> dict[str, Verdict
 
 
 class DoctorLook(NamedTuple):
-    """How a group is looked at."""
+    """How a group, or some of its checks, is looked at."""
 
     group: Group
     names: Sequence[str]
-    """Of all its checks, in the order in which they are shown."""
+    """Of these checks, in the order in which they are shown."""
     look: Callable[[], Verdicts]
     """Called on a thread of its own."""
     limit_s: float
+    may_be_silent: bool = False
+    """Without an answer in time it says nothing."""
 
 
 class DoctorFinding(NamedTuple):
@@ -110,15 +112,15 @@ class DoctorReport(NamedTuple):
 def examine(looks: Sequence[DoctorLook], *, wall_ms: Callable[[], float] = lambda: time.time() * 1000) -> DoctorReport:
     """Take all looks side by side and return when each has ended or its time is over."""
     asked_ms, started_s = int(wall_ms()), time.monotonic()
-    found: dict[Group, Verdicts] = {}
-    stages = [(one, _stage(one, found)) for one in looks]
+    in_order = sorted(looks, key=lambda one: get_args(Group).index(one.group))
+    found: dict[int, Verdicts] = {}
+    stages = [(one, _stage(one, partial(found.__setitem__, number))) for number, one in enumerate(in_order)]
     for _, stage in stages:
         stage.start()
     for one, stage in stages:
         stage.join(max(started_s + one.limit_s - time.monotonic(), 0.0))
     taken = dict(found)  # a look that ends later is not waited for
-    in_order = sorted(looks, key=lambda one: get_args(Group).index(one.group))
-    checks = [finding for one in in_order for finding in _findings(one, taken.get(one.group))]
+    checks = [finding for number, one in enumerate(in_order) for finding in _findings(one, taken.get(number))]
     return DoctorReport(checks, time.monotonic() - started_s, asked_ms)
 
 
@@ -148,19 +150,21 @@ class Examiner:
             return self._last[1].document()
 
 
-def _stage(one: DoctorLook, found: dict[Group, Verdicts]) -> Stage:
+def _stage(one: DoctorLook, take: Callable[[Verdicts], None]) -> Stage:
     def body() -> None:
-        found[one.group] = one.look()
+        take(one.look())
 
     def failed(_name: str, error: Exception) -> None:
         line = " ".join(f"{type(error).__name__}: {error}".split())
-        found[one.group] = {one.names[0]: problem(f"this group of checks failed: {line[:300]}", "report this line: it is a bug")}
+        take({one.names[0]: problem(f"this group of checks failed: {line[:300]}", "report this line: it is a bug")})
 
     return Stage(f"doctor-{one.group}", body, failed)
 
 
 def _findings(one: DoctorLook, verdicts: Verdicts | None) -> Iterable[DoctorFinding]:
     """Yield a group's findings without secrets: an address in the settings may hold a password, and so may what a library says of it."""
+    if verdicts is None and one.may_be_silent:
+        return
     if verdicts is None:
         change = "check whether it is overloaded or behind a slow network, then run the doctor again"
         verdicts = {one.names[0]: problem(f"no answer within {one.limit_s:g} s", change)}

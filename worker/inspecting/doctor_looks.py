@@ -20,7 +20,7 @@ from worker.inspecting.doctor_machine import MACHINE_CHECKS, look_at_machine
 from worker.inspecting.doctor_milvus import SERVER_CHECKS, NewSpace, away, look_at_server
 from worker.inspecting.doctor_model import MODEL_CHECKS, EngineNow, Load, look_at_engine, look_at_model
 from worker.inspecting.doctor_redis import REDIS_CHECKS, look_at_redis
-from worker.inspecting.doctor_settings import SETTINGS_CHECKS, SUGGESTION_CHECKS, Offered, look_at_settings
+from worker.inspecting.doctor_settings import SETTINGS_CHECKS, SUGGESTION_CHECKS, Offered, look_at_settings, look_at_suggestions
 from worker.inspecting.doctor_versions import VERSION_CHECKS, look_at_versions
 from worker.inspecting.doctor_worker import ask_worker
 from worker.runtime.kafka_admin import BrokerAway
@@ -36,6 +36,7 @@ _STATUS_S: Final = 2.0
 _OFFER_S: Final = 9.0
 """For masks that a worker suggests: what it has found before is answered at once."""
 
+SUGGESTION_NAMES: Final = [check.name for check in SUGGESTION_CHECKS]
 NAMES: Final[Mapping[Group, Sequence[str]]] = {
     "kafka": [check.name for check in KAFKA_CHECKS],
     "registry": ["registry"],
@@ -44,7 +45,7 @@ NAMES: Final[Mapping[Group, Sequence[str]]] = {
     "model": MODEL_CHECKS,
     "versions": [check.name for check in VERSION_CHECKS],
     "machine": [check.name for check in MACHINE_CHECKS],
-    "settings": [*(check.name for check in SETTINGS_CHECKS), *(check.name for check in SUGGESTION_CHECKS)],
+    "settings": [*(check.name for check in SETTINGS_CHECKS), *SUGGESTION_NAMES],
 }
 """Every check, by group, in the order in which they are shown. docs/doctor.md has a line about each."""
 
@@ -107,7 +108,8 @@ def _looks_at_services(settings: Settings, offer: Callable[[], Offered]) -> Sequ
         *registry,
         _look("redis", partial(look_at_redis, settings.redis)),
         _look("versions", look_at_versions, _HERE_S),
-        _look("settings", partial(look_at_settings, settings, offer), _HERE_S),
+        _look("settings", partial(look_at_settings, settings), _HERE_S),
+        DoctorLook("settings", SUGGESTION_NAMES, partial(look_at_suggestions, offer), _HERE_S, may_be_silent=True),
     ]
 
 

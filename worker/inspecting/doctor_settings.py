@@ -29,18 +29,22 @@ _RISKY: Final = {
 """Client properties, each with the value that is a risk, and why."""
 
 
-def look_at_settings(settings: Settings, offer: Callable[[], Offered]) -> dict[str, Verdict]:
-    """Judge the settings, and what a worker would add to them: `offer` asks it for suggested masks and says nothing without a worker."""
+def look_at_settings(settings: Settings) -> dict[str, Verdict]:
+    """Judge the settings."""
+    return judge_all(SETTINGS_CHECKS, settings)
+
+
+def look_at_suggestions(offer: Callable[[], Offered]) -> dict[str, Verdict]:
+    """Judge what a worker would add to the settings: `offer` asks it for suggested masks, and returns nothing without a worker."""
     try:
-        offered = offer()
+        return judge_all(SUGGESTION_CHECKS, offer())
     except Refused:
-        offered = {}
-    return judge_all(SETTINGS_CHECKS, settings) | judge_all(SUGGESTION_CHECKS, offered)
+        return {}
 
 
 def _suggestions(offered: Offered) -> Verdict | None:
-    """Judge what `/api/suggestions` answers; None: nobody has answered."""
-    if "families" not in offered:
+    """Judge what `/api/suggestions` answers; None: nobody has answered, or there was no line that it could look at."""
+    if not offered.get("lines"):
         return None
     families, lines = offered["families"], offered["lines"]
     found = f"{families:,} of {lines:,} families that were looked at differ in one word"

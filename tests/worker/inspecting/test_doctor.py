@@ -8,8 +8,9 @@ import pytest
 
 from worker.asking.refusals import BadQuery
 from worker.inspecting.doctor import DoctorFinding, DoctorLook, Examiner, Verdict, examine, ok, problem, warning
-from worker.inspecting.doctor_looks import NAMES
+from worker.inspecting.doctor_looks import NAMES, looks_of_tool
 from worker.runtime.logs import REDACTED, redact_secrets
+from worker.settings.settings import Settings
 
 PAGE = Path(__file__).parents[3] / "docs/doctor.md"
 WAIT_S = 30.0
@@ -68,6 +69,22 @@ def test_a_group_that_hangs_costs_its_time_limit_and_hides_no_other() -> None:
         ("kafka", "kafka", "problem"), ("redis", "redis", "ok"), ("redis", "eviction", "warning")
     ]  # fmt: skip
     assert report.checks[0].found == "no answer within 0.05 s"
+
+
+def test_a_look_that_may_be_silent_hides_no_other_of_its_group() -> None:
+    released = threading.Event()
+
+    def hangs() -> dict[str, Verdict]:
+        released.wait(WAIT_S)
+        return {"suggestions": ok("too late")}
+
+    looks = [one for one in looks_of_tool(Settings()) if one.group == "settings"]
+    looks[-1] = looks[-1]._replace(look=hangs, limit_s=0.05)
+    try:
+        report = examine(looks)
+    finally:
+        released.set()
+    assert [one.name for one in report.checks] == [name for name in NAMES["settings"] if name != "suggestions"]
 
 
 def test_over_http_a_young_report_answers_again_and_an_old_one_does_not() -> None:

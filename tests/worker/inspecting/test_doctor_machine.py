@@ -17,7 +17,7 @@ from tests.worker.inspecting.judged import judge, says
 from worker.asking.refusals import Refused
 from worker.inspecting.doctor import State, judge_all, ok
 from worker.inspecting.doctor_machine import MACHINE_CHECKS, MachineFacts, caps_of, look_at_machine, memory_limit
-from worker.inspecting.doctor_settings import SETTINGS_CHECKS, SUGGESTION_CHECKS, look_at_settings
+from worker.inspecting.doctor_settings import SETTINGS_CHECKS, SUGGESTION_CHECKS, look_at_suggestions
 from worker.inspecting.doctor_versions import VERSION_CHECKS, InstalledFacts, look_at_versions, requirements_of
 from worker.settings.settings import Settings
 
@@ -211,9 +211,9 @@ def test_suggested_masks_are_offered_and_are_a_warning_where_they_merge_much(sta
     says(judge(SUGGESTION_CHECKS, "suggestions", offered), state, words)
 
 
-def test_without_an_answer_about_suggestions_the_settings_are_judged_all_the_same() -> None:
+def test_without_an_answer_about_suggestions_or_without_lines_nothing_is_said_of_them() -> None:
     def refuse() -> dict[str, object]:
         raise Refused("unavailable", "the worker is starting or stopping")
 
-    for offer in (refuse, dict):
-        assert set(look_at_settings(settings_of(), offer)) == {check.name for check in SETTINGS_CHECKS}
+    for offer in (refuse, dict, lambda: {"families": 0, "lines": 0, "topic": ""}):
+        assert look_at_suggestions(offer) == {}

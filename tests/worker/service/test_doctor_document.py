@@ -39,7 +39,7 @@ def test_a_worker_asks_the_engine_and_the_folder_that_it_has(world: World, tmp_p
     assert found["milvus", "index"]["state"] == "ok"
     assert "25 lines in" in found["milvus", "size"]["found"]
     assert found["model", "engine"]["state"] == "ok"
-    assert found["settings", "suggestions"]["found"].startswith("12 of 12 families")
+    assert found["settings", "suggestions"]["found"].startswith("7 of 8 families")
     assert found["machine", "port"]["found"].startswith("this worker listens on")
 
 
