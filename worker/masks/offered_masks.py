@@ -41,8 +41,9 @@ class _MaskedTopics(NamedTuple):
 def offer_masks(settings: Settings, ask: AskIndex, topic: str | None = None) -> SuggestionsJson:
     """Return masks for the topics with the most lines of those that share their masks, or for one topic. Raises what `ask` raises.
 
-    A line counts only where today's masks make its template: what was stored under others, pieces that depend on each other and source
-    templates are left out, because no mask of a text would merge them.
+    A line counts only where today's masks make its template of its text alone: what was stored under others, pieces that depend on each
+    other and source templates are left out, because no mask of a text would merge them. So are texts that hold values of their own fields:
+    a listing has no fields. `lines` is 0 where that leaves none, which says nothing of the index.
     """
     table, topics = _topics(settings, ask) if topic is None else _MaskedTopics(settings.masks_of(topic), (topic,))
     filters = {"filters": {"topic": list(topics)}} if topics else {}
