@@ -22,7 +22,7 @@ _LONGEST_REMEMBERED = 64
 """Of words: how many are remembered, and of how many characters at most; 10 MB, at worst 32. Templates share most of
 their words; of one with a longer word none is."""
 _HOST = "host"
-_MOST_NAMES, _LEAST_WORDS = 2, 3
+_MOST_NAMES, _LEAST_WORDS, _MOST_WORDS = 2, 3, 64
 _AROUND = "()[]{}<>\"'`,;:.=|!?*-"
 _NAME = re.compile(r"\w(?:[./\\$]|::)\w|^[~.]{0,2}/\w|\\")
 _FAULT = re.compile(r"\b\w*(?:Exception|Error|Failure|Fault)s?\b")
@@ -42,9 +42,12 @@ def family_of(template_text: str) -> str:
 
 
 def _without_names(words: list[str]) -> list[str]:
-    """Return the words without what masks leave of hosts, and without names, one or two at a time; more are no names but what is said."""
+    """Return the words without what masks leave of hosts, and without names, one or two at a time; more are no names but what is said.
+
+    A text of more than `_MOST_WORDS` keeps its names, as time is that of all words for each name.
+    """
     words = [word for word in words if word != _HOST]
-    while len(words) >= _LEAST_WORDS and 0 < len(names := find_likely_names(words)) <= _MOST_NAMES:
+    while _LEAST_WORDS <= len(words) <= _MOST_WORDS and 0 < len(names := find_likely_names(words)) <= _MOST_NAMES:
         words = [word for place, word in enumerate(words) if place not in names]
     return words
 

@@ -5,9 +5,9 @@
    status, a state, a code, a method and a service stay, whatever they are.
 2. It is replaced where it stands in the text as a whole word. It has at least three bytes and a letter: the masks see numbers themselves,
    and know which are codes.
-3. A value with a digit, `-`, `_`, `.`, `@`, `:`, a letter beyond ASCII, or letters in both cases is a name wherever it stands. Any other
-   could be an ordinary word (a host called `error`), and is replaced only behind a word that announces it: `user ada`, `for ada`, `from
-   gateway`, `pod: web`.
+3. A value with a digit, `-`, `_`, `.`, `@`, `:`, a letter beyond ASCII, or a capital behind a small letter is a name wherever it stands.
+   Any other could be an ordinary word (a host called `error`), and is replaced only behind a word that announces it: `user ada`, `for ada`,
+   `from gateway`, `pod: web`. A state is no name (a node called `Ready`), nor is what a field `session` holds without a digit.
 4. A user leaves `someone`, a host or an address `host`, the others nothing.
 
 A record has at most 16 such values; one that JSON escapes is none. In C (`consumers/text/replace_values.c`): it is done for every line

@@ -116,6 +116,13 @@ static bool ends_number(Text text, Number number)
     return !is_word(after) && !(may_join && is_digit(byte_at(text, number.end + 1)));
 }
 
+/* Whether a digit stands for a class of statuses: 4xx. */
+static bool is_class(Text text, Number number)
+{
+    return number.end == number.begin + 1 && byte_at(text, number.end) == 'x' && byte_at(text, number.end + 1) == 'x' &&
+           !is_word(byte_at(text, number.begin - 1)) && !is_word(byte_at(text, number.end + 2));
+}
+
 /* Most numbers follow neither a gap nor a capital nor a `-`, which is cheap to see. */
 static bool is_code(Text text, Number number)
 {
@@ -135,7 +142,7 @@ static void flag_codes_of(Text text, uint8_t *flags)
         Number number = {place, place};
         while (number.end < text.size && is_digit(text.bytes[number.end]))
             number.end++;
-        if (is_code(text, number))
+        if (is_code(text, number) || is_class(text, number))
             memset(flags + number.begin, 1, (size_t)(number.end - number.begin));
         place = number.end + 1;
     }

@@ -10,7 +10,7 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-enum { MOST_PORT_DIGITS = 5, LEAST_RANDOM = 7, MOST_GROUP = 4, LEAST_LABEL = 2, LONGEST_LISTED = 16 };
+enum { LEAST_PORT_DIGITS = 3, MOST_PORT_DIGITS = 5, LEAST_RANDOM = 7, MOST_GROUP = 4, LEAST_LABEL = 2, LONGEST_LISTED = 16 };
 
 typedef struct {
     const uint8_t *bytes;
@@ -37,17 +37,24 @@ typedef struct {
 
 /* Digits are a part of these names, which do not vary. */
 static const char *const NAMES[] = {
-    "aes128", "aes256", "amd64", "arm64", "armv7", "base64", "ec2", "ext3", "ext4", "h2", "http2", "i386", "i686", "ipv4", "ipv6", "k8s",
-    "log4j", "log4j2", "md5", "mp3", "mp4", "oauth2", "s3", "sha1", "sha256", "sha512", "ssh2", "utf-16", "utf-8", "utf16", "utf8", "x64",
-    "x86", "x86-64", "x86_64",
+    "3des", "a11y", "aes128", "aes256", "amd64", "argon2", "argon2id", "arm64", "armv7", "av1", "b2b", "base32", "base58", "base64",
+    "blake2", "blake2b", "bzip2", "cgroup2", "cgroupv2", "crc32", "crc32c", "crc64", "crc8", "curve25519", "db2", "ddr4", "des3", "dhcpv6",
+    "e2e", "ec2", "ed25519", "es256", "es6", "ext3", "ext4", "float32", "float64", "h2", "h264", "h265", "hmac-sha1", "hmac-sha256",
+    "hs256", "http1.1", "http2", "i18n", "i386", "i686", "icmpv6", "imap4", "inet6", "int32", "int64", "int8", "ip6", "ipv4", "ipv6",
+    "java8", "jdk11", "k3s", "k8s", "l10n", "l3", "latin1", "log4j", "log4j2", "lua5", "lz4", "md5", "mp2", "mp3", "mp4", "mpeg4",
+    "murmur3", "neo4j", "nfs4", "nfsv4", "nfsv4.1", "ntlmv2", "oauth1", "oauth2", "p2p", "p9", "p99", "p999", "perl5", "php8", "pop3",
+    "py3", "python3", "raid10", "raid5", "rc4", "rs256", "s3", "saml2", "saml2.0", "sata3", "secp256k1", "secp256r1", "sha1", "sha2",
+    "sha256", "sha3", "sha384", "sha512", "smb1.0", "smb2", "smbv1", "snmpv2", "snmpv2c", "snmpv3", "socks5", "ssh2", "ssl3", "sslv3",
+    "tcp4", "tcp6", "tls1", "tls1.0", "tlsv1", "tlsv1.0", "udp4", "udp6", "uint32", "uint64", "uint8", "usb2", "usb3", "usb3.0", "utf-16",
+    "utf-32", "utf-8", "utf16", "utf32", "utf8", "vp9", "win32", "x25519", "x509", "x64", "x86", "x86-64", "x86_64", "xxhash64",
 };
 
 /* A number is one of these things, so the word stays and the rest goes: worker-7, blk_-160, thread12. */
 static const char *const THINGS[] = {
-    "application", "attempt", "blk", "block", "broker", "channel", "chunk", "client", "column", "connection", "consumer", "container", "core",
-    "cpu", "disk", "executor", "gpu", "group", "instance", "item", "job", "level", "node", "page", "partition", "phase", "pool", "port",
-    "process", "producer", "queue", "rack", "rank", "region", "replica", "request", "row", "segment", "server", "session", "shard", "slot",
-    "stage", "step", "table", "task", "thread", "tx", "vm", "volume", "worker", "zone",
+    "application", "attempt", "blk", "block", "broker", "channel", "chunk", "client", "column", "connection", "consumer", "container",
+    "core", "cpu", "disk", "err", "errno", "error", "executor", "gpu", "group", "instance", "item", "job", "level", "node", "ora", "page",
+    "partition", "phase", "pool", "port", "process", "producer", "queue", "rack", "rank", "region", "replica", "request", "row", "segment",
+    "server", "session", "shard", "slot", "sqlstate", "stage", "step", "table", "task", "thread", "tx", "vm", "volume", "worker", "zone",
 };
 
 /* A place follows these words, whatever it is called. */
@@ -56,12 +63,23 @@ static const char *const PLACES[] = {"at", "from", "host", "hostname", "node", "
 /* What packages are built for, as it stands behind their colon. */
 static const char *const MACHINES[] = {"all", "amd64", "any", "arm64", "armhf", "aarch64", "i386", "i686", "noarch", "ppc64le", "s390x", "x86_64"};
 
-/* Keys of numbers, so what stands before the colon is no host: port:22. */
+/* Keys of numbers, also behind `_` or `-`, so what stands before the colon is no host: port:22, response_code:500. */
 static const char *const KEYS[] = {
-    "age", "attempt", "attempts", "bytes", "code", "col", "column", "count", "cpu", "duration", "epoch", "err", "errno", "error", "errors",
-    "exit", "failed", "gid", "id", "index", "len", "length", "level", "line", "lines", "mode", "num", "number", "offset", "page", "pid",
-    "port", "rc", "result", "retries", "retry", "row", "rows", "size", "status", "step", "term", "tid", "time", "timeout", "took", "total",
-    "ttl", "type", "uid", "version",
+    "accept", "action", "active", "age", "alive", "allow", "amount", "at", "attempt", "attempts", "available", "avg", "backlog", "bad",
+    "balance", "batch", "block", "budget", "buffer", "build", "busy", "by", "bytes", "capacity", "category", "cause", "children", "chunk",
+    "close", "cmd", "code", "col", "column", "command", "core", "cost", "count", "cpu", "dead", "delay", "delta", "deny", "depth", "diff",
+    "distance", "done", "down", "drop", "duration", "elapsed", "enabled", "epoch", "err", "errcode", "errno", "error", "errorcode",
+    "errors", "event", "exception", "exit", "exitcode", "failed", "failure", "fatal", "fault", "fd", "for", "format", "frame", "free",
+    "from", "full", "gen", "generation", "gid", "good", "healthy", "heap", "height", "hit", "id", "idle", "in", "index", "inode",
+    "interval", "kind", "lag", "latency", "left", "len", "length", "level", "limit", "line", "lines", "live", "load", "lost", "lvl", "max",
+    "mean", "median", "mem", "memory", "method", "min", "miss", "mode", "more", "new", "num", "number", "of", "offset", "ok", "old", "on",
+    "op", "open", "operation", "out", "outcome", "page", "part", "pending", "percent", "phase", "pid", "pool", "port", "price", "priority",
+    "problem", "progress", "proto", "protocol", "qty", "quantity", "queue", "quota", "rate", "ratio", "rc", "read", "ready", "reason",
+    "reject", "release", "remaining", "res", "result", "retries", "retry", "retryable", "rev", "revision", "role", "round", "row", "rows",
+    "rss", "rx", "score", "sent", "seq", "sequence", "severity", "share", "signal", "size", "skip", "slot", "speed", "stage", "state",
+    "status", "statuscode", "step", "succeeded", "success", "sum", "swap", "temp", "temperature", "term", "threshold", "tid", "time",
+    "timeout", "to", "took", "total", "try", "ttl", "tx", "type", "uid", "up", "usage", "used", "valid", "verb", "verdict", "version",
+    "volume", "vsz", "waiting", "warning", "weight", "width", "window", "write",
 };
 
 /* What other masks leave of a host. */
@@ -277,20 +295,48 @@ static int64_t flag_package(Text text, Part part, uint8_t *flags)
     return end;
 }
 
-/* Flag a host of one label, or a program, with the number behind its colon: kafka:9092, web:7. Returns where to go on. */
-static int64_t flag_host(Text text, Part part, uint8_t *flags)
+/* Whether a word is the key of a number: by its last part, or because it tells what happened or how much of something there is. */
+static bool is_key(Text text, Part part)
+{
+    int64_t begin = part.end, last = part.end - 1;
+    while (begin > part.begin && text.bytes[begin - 1] != '_' && text.bytes[begin - 1] != '-')
+        begin--;
+    if (is_listed(text, begin, part.end, KEYS, sizeof KEYS / sizeof *KEYS))
+        return true;
+    if (has_dash(text, part))
+        return false;
+    uint8_t byte = text.bytes[last], before = byte_at(text, last - 1);
+    return byte == 's' || (byte == 'd' && before == 'e') || (byte == 'g' && before == 'n' && byte_at(text, last - 2) == 'i');
+}
+
+/* Whether a word and a number end the head of a line, behind its clock: `12:01:02 web:7]`. */
+static bool is_in_head(Text text, Part part, int64_t end)
+{
+    int64_t blank = part.begin - 1;
+    return byte_at(text, end) == ']' && byte_at(text, blank) == ' ' && is_digit(byte_at(text, blank - 1)) &&
+           is_digit(byte_at(text, blank - 2)) && byte_at(text, blank - 3) == ':';
+}
+
+/* Flag a host of one label, or a program, with the number behind its colon: kafka:9092, web-a:7. Returns where to go on. A word that may as
+   well be the key of a number stays, and other masks know what to do with the number: hits:10. */
+static int64_t flag_host(Text text, Part part, const uint8_t *codes, uint8_t *flags)
 {
     int64_t end = part.end + 1;
     if (byte_at(text, part.end) != ':' || byte_at(text, part.begin - 1) == ':' || !is_lower(text.bytes[part.begin]))
         return part.end;
     while (is_digit(byte_at(text, end)))
         end++;
-    if (end == part.end + 1 || end - part.end - 1 > MOST_PORT_DIGITS || !ends_here(text, end) || byte_at(text, end) == ':')
+    int64_t digits = end - part.end - 1;
+    if (!digits || digits > MOST_PORT_DIGITS || !ends_here(text, end) || byte_at(text, end) == ':' || codes[end - 1])
         return part.end;
-    for (int64_t place = part.begin; place < part.end; place++)
+    bool is_plain = true;
+    for (int64_t place = part.begin; place < part.end; place++) {
         if (!is_lower(text.bytes[place]) && !is_digit(text.bytes[place]) && text.bytes[place] != '-' && text.bytes[place] != '_')
             return part.end;
-    if (is_listed(text, part.begin, part.end, KEYS, sizeof KEYS / sizeof *KEYS) || is_word(text, part.begin, part.end, MASKED_HOST))
+        is_plain &= !is_digit(text.bytes[place]) && text.bytes[place] != '-';
+    }
+    if (is_key(text, part) || (is_plain && digits < LEAST_PORT_DIGITS && !is_in_head(text, part, end)) ||
+        is_word(text, part.begin, part.end, MASKED_HOST))
         return part.end;
     memset(flags + part.begin, 1, (size_t)(end - part.begin));
     return end;
@@ -316,7 +362,7 @@ static void flag_words_of(Text text, const uint8_t *codes, uint8_t *flags)
             continue;
         int64_t end = part.end == place ? flag_package(text, part, flags) : part.end;
         if (end == part.end && end == place)
-            end = flag_host(text, part, flags);
+            end = flag_host(text, part, codes, flags);
         if (end > part.end)
             place = end;
         else

@@ -96,6 +96,7 @@ class Masker:
         self._passes = ["|".join(patterns) for patterns in passes if patterns]
         self._numbers = "number" in enabled
         self._units = "unit" in enabled
+        self._measures = "measure" in enabled
         self._may_always_vary = bool(self._added) or not self._numbers
         self._lists = "list" in enabled
         self._names = "name" in enabled
@@ -187,7 +188,7 @@ class Masker:
         text = regex.join_lines(column)
         for pattern in self._passes:
             text = regex.replace_matches(text, pattern, "")
-        return strip_numbers(text, numbers=self._numbers, units=self._units)
+        return strip_numbers(text, numbers=self._numbers, units=self._units, measures=self._measures)
 
     def _mask_words(self, texts: Sequence[str]) -> list[str]:
         """Apply the masks of words to texts in which the others have been applied."""

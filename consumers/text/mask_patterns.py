@@ -29,6 +29,8 @@ _STAMP = r"\d+-\d+-\d+T[\d.:Z+-]+"
 _LEVEL = "(?i:emerg|alert|crit|critical|err|error|warn|warning|notice|info|debug|trace|fatal|severe)"
 UNITS = ("ns", "us", "ms", "kB", "KB", "MB", "GB", "TB", "kb", "mb", "gb", "AM", "PM", "am", "pm")
 LETTER_UNITS = "smhdBKMGTZ"
+SPACED_UNITS = "shKMGT"
+"""Of one letter, behind a number that is no code and a blank."""
 
 VARIABLE_MASKS = (
     # values of compact JSON, by their keys (`consumers/text/mask_json.py`)
@@ -57,8 +59,8 @@ VARIABLE_MASKS = (
     Mask("attempt", r"_?\d+(?:_\d+)*_[A-Za-z]_\d+", ""),
     # 5 secs · 1.5 min; seconds and minutes in full say what was measured
     Mask("duration", r"[-+]?\d+(?:[.,:]\d+)* ?(?:(?i:[mun]?secs?|mins?|hrs?)\b|[µμ]s\b)", ""),
-    # 3 s · 2 h · 17 KiB · 3 G: as where nothing stands between number and unit
-    Mask("measure", r"[-+]?\d+(?:[.,:]\d+)* ?(?:[sh]|[KMGTP]i?B?)\b", ""),
+    # 2.5 s · 17 KiB · 3G: as where nothing stands between number and unit; `unit` knows that the number of HTTP 503 s is a code
+    Mask("measure", r"[-+]?\d+(?:(?:[.,:]\d+)+ ?(?:[sh]|[KMGTP]B?)|(?:[.,:]\d+)* ?[KMGTP]iB|[KMGTP]i?B?)\b", ""),
     # at least one digit and one letter: 0x1f · 00544ea8 · a94a8fe5ccb19ba61c4c; not E1234
     Mask("hex", rf"(?:\b|[_-])(?:0x|\d+[a-fA-F]|[a-fA-F][a-fA-F]+\d|[a-dA-Def]\d){_HEX}*\b", ""),
     # two runs of digits with letters between: 8f3kd92 · x2x9z · 1h20m · the middle of 2024-01-02T03:04:05

@@ -7,7 +7,8 @@ The mask `name`, for texts whose digits are masked; each distinct text is looked
    none: `payment-service`, `s.meyer`. Names of `software` stay: what cannot be reached is redis, and somebody will ask for it.
 3. Behind a `thing` that has a name goes the same. Behind those that are `named` as a rule an ordinary word goes too, where the next one,
    which `follows`, shows that no phrase goes on: `table orders was`, not `table lock timeout`.
-4. Words that say what happened `never` go, nor do words with the ending of a participle: `link up`, `job failed`, `user unknown`.
+4. Words that say what happened `never` go, nor do words with the ending of a participle: `link up`, `job failed`, `user unknown`. Nor does
+   what stands behind `to` and a word that says that something `tries`: `failed to evict`.
 
 Quotes, brackets and marks around a name stay. Pure, and linear in the text.
 """
@@ -24,12 +25,13 @@ _SECTION = re.compile(r"\[(\w+)\]([^\[]*)")
 _WORDS: Final = {
     name: frozenset(words.split()) for name, words in _SECTION.findall(Path(__file__).with_suffix(".txt").read_text(encoding="ascii"))
 }
-_ANNOUNCES, _THINGS, _NAMED, _FOLLOWS, _NEVER, _SOFTWARE = (
-    _WORDS[name] for name in ("announces", "thing", "named", "follows", "never", "software")
+_ANNOUNCES, _THINGS, _NAMED, _FOLLOWS, _NEVER, _SOFTWARE, _TRIES = (
+    _WORDS[name] for name in ("announces", "thing", "named", "follows", "never", "software", "tries")
 )
+_SAYS_WHAT: Final = frozenset(("error", "reason", "code", "status", "cause", "result", "state"))
 _LANGUAGE: Final = frozenset().union(*_WORDS.values())
 _ENDING = re.compile(
-    r"[a-z]{3,}(?:ed|ings?|tions?|sions?|ly|ments?|able|ible|ness|ity|ities|ive|ance|ence|ful|less|ized|izes?|est|ous|al|ally|ism|ic)"
+    r"sig[a-z]{3,5}|[a-z]{3,}(?:ed|ings?|tions?|sions?|ly|ments?|able|ible|ness|ity|ities|ive|ance|ence|ful|less|ized|izes?|est|ous|al|ally|ism|ic)"
 )
 _BEGINNINGS = ("un", "re", "in", "de")
 _WORD = re.compile(r"""([("'`<{]*)([a-z_][a-z_.+$-]*[a-z])((?:/|\[\])?[)"'`>},.;:!?(\[]*|'s)""")
@@ -45,6 +47,7 @@ _SIGNS: Final = frozenset(("signed", "logged"))
 _SIGNED = re.compile(r"(?:signed|logged) (?:in|out|on|off)\W*")
 _MAY_BE_KEY: Final = frozenset(("from", "on", "at", "by", "for"))
 """Behind other prepositions a word with a colon is a key: `with statuscode: 503`."""
+_AROUND_WORD = "([\"'`)],;:."
 _LONGEST = 64
 
 
@@ -89,13 +92,20 @@ def find_likely_names(words: Sequence[str]) -> list[int]:
         before, follows = words[place - 1] if place else "", words[place + 1] if place + 1 < len(words) else ""
         if not _SMALL.fullmatch(word) or len(word) > _LONGEST or (found and found[-1] == place - 1):
             continue
-        takes_any = before in _ANNOUNCES or before in _NAMED
+        takes_any = (before in _ANNOUNCES or before in _NAMED) and not (before == "to" and place > 1 and words[place - 2] in _TRIES)
         is_announced = takes_any or (before in _THINGS and not is_ordinary(word))
         may_be_name = not _says_what_happened(word) and word not in _SOFTWARE and (varies(word) is None or not word.isalpha())
         is_single = is_announced and may_be_name and _may_follow(follows)
-        if is_single or not _is_language(word, least_parts=2):
+        if is_single or (before not in _SAYS_WHAT and _is_joined_name(word)):
             found.append(place)
     return found
+
+
+def _is_joined_name(word: str) -> bool:
+    """Return whether a word is joined of parts of which one is no ordinary one and none a state: not `mfa_failed`, `hairpin_on`."""
+    parts = _MARKS.split(word)
+    says = any((len(part) > 1 and part in _NEVER and part not in _THINGS) or part.endswith(("ed", "fail", "pass")) for part in parts)
+    return len(parts) > 1 and not says and not all(map(is_ordinary, parts))
 
 
 def is_ordinary(word: str) -> bool:
@@ -123,6 +133,8 @@ def _without_name(kept: Sequence[str], before: str, word: str, follows: Sequence
     if not before or len(word) > _LONGEST:
         return word
     last = kept[-1]
+    if before == "to" and len(kept) > 1 and kept[-2].lower().strip(_AROUND_WORD) in _TRIES:  # a verb: `failed to evict`
+        return word
     is_done = _DOING.fullmatch(last) is not None and not (follows and follows[0][:1].isalpha())
     is_announced = before in _ANNOUNCES or before in _THINGS or last in _STATEMENT or is_done or kept == _SETTING_UP
     found = _WORD.fullmatch(word) if is_announced else None
@@ -159,10 +171,9 @@ def _says_what_happened(word: str) -> bool:
     return not _NEVER.isdisjoint((word, bare)) or word in _FOLLOWS or _ENDING.fullmatch(word) is not None
 
 
-def _is_language(word: str, *, least_parts: int = 1) -> bool:
-    """Return whether all parts of a word are ordinary ones, or there are fewer than `least_parts`."""
-    parts = _MARKS.split(word)
-    return len(parts) < least_parts or all(map(is_ordinary, parts))
+def _is_language(word: str) -> bool:
+    """Return whether all parts of a word are ordinary ones."""
+    return all(map(is_ordinary, _MARKS.split(word)))
 
 
 def _may_follow(word: str) -> bool:

@@ -17,8 +17,8 @@ typedef struct {
     int64_t size;
 } Text;
 
-/* What a value names. */
-typedef enum { NOTHING, USER, HOST, ID } Kind;
+/* What a value names; a session counts as an id if it has a digit, as the field may hold a state. */
+typedef enum { NOTHING, USER, HOST, ID, SESSION } Kind;
 
 typedef enum { NUMBER, WORD, NAME } Look;
 
@@ -49,7 +49,7 @@ static const Name OF_3[] = {{"pod", ID}, {NULL, NOTHING}};
 static const Name OF_4[] = {{"user", USER}, {"host", HOST}, {"node", HOST}, {NULL, NOTHING}};
 static const Name OF_5[] = {{"podid", ID}, {"reqid", ID}, {NULL, NOTHING}};
 static const Name OF_6[] = {{"userid", USER}, {"poduid", ID}, {"spanid", ID}, {NULL, NOTHING}};
-static const Name OF_7[] = {{"enduser", USER}, {"podname", ID}, {"session", ID}, {"traceid", ID}, {NULL, NOTHING}};
+static const Name OF_7[] = {{"enduser", USER}, {"podname", ID}, {"session", SESSION}, {"traceid", ID}, {NULL, NOTHING}};
 static const Name OF_8[] = {{"username", USER}, {"hostname", HOST}, {"nodename", HOST}, {"clientip", HOST}, {"remoteip", HOST},
     {"sourceip", HOST}, {NULL, NOTHING}};
 static const Name OF_9[] = {{"enduserid", USER}, {"container", ID}, {"requestid", ID}, {"sessionid", ID}, {NULL, NOTHING}};
@@ -69,6 +69,15 @@ static const Name CUES[] = {
     {"user", USER}, {"username", USER}, {"login", USER},   {"account", USER}, {"for", USER},  {"by", USER},       {"of", USER},
     {"host", HOST}, {"hostname", HOST}, {"node", HOST},    {"server", HOST},  {"on", HOST},   {"from", HOST},     {"to", HOST},
     {"at", HOST},   {"pod", ID},        {"container", ID}, {"session", ID},   {"request", ID}, {"instance", ID},
+};
+
+/* States, which are no names behind a word that would announce one. */
+static const char *const STATES[] = {
+    "active", "alive", "busy", "close", "closed", "closing", "connected", "connection", "created", "dead", "deleted", "disabled",
+    "disconnected", "down", "empty", "enabled", "error", "expired", "failed", "failure", "false", "idle", "inactive", "invalid", "limit",
+    "lost", "missing", "none", "not", "null", "offline", "online", "open", "opened", "opening", "pending", "ready", "refused", "rejected",
+    "removed", "restarted", "running", "started", "starting", "stopped", "stopping", "terminated", "timeout", "true", "unavailable",
+    "undefined", "unhealthy", "unknown", "unreachable", "valid", "waiting", "healthy", "notready", "success", "succeeded", "unready",
 };
 
 /* What is left of a value, by kind. */
@@ -132,6 +141,26 @@ static Kind kind_of(Text name)
     return NOTHING;
 }
 
+static bool is_state(Text value)
+{
+    for (size_t i = 0; i < sizeof STATES / sizeof *STATES; i++) {
+        int64_t place = 0;
+        while (place < value.size && STATES[i][place] != 0 && lower(value.bytes[place]) == (uint8_t)STATES[i][place])
+            place++;
+        if (place == value.size && STATES[i][place] == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool has_digit(Text value)
+{
+    for (int64_t i = 0; i < value.size; i++)
+        if (is_digit(value.bytes[i]))
+            return true;
+    return false;
+}
+
 static void add_value(Values *found, Text text, Kind kind)
 {
     if (text.size < LEAST_BYTES || text.size > MOST_BYTES || found->count == MOST_VALUES)
@@ -192,8 +221,8 @@ static void find_values(Text json, Field *before, Values *found)
         Text value = string_at(json, place + 1, &is_plain);
         if (value.size < 0)
             return;
-        if (field.kind != NOTHING && is_plain)
-            add_value(found, value, field.kind);
+        if (field.kind != NOTHING && is_plain && !is_state(value) && (field.kind != SESSION || has_digit(value)))
+            add_value(found, value, field.kind == SESSION ? ID : field.kind);
         place += value.size + 2;
     }
 }
@@ -248,15 +277,14 @@ static bool is_announced(Text text, int64_t place, Kind kind)
 /* What a value looks like: a number, which the masks see themselves; a word that may be an ordinary one; or surely a name. */
 static Look look_of(Text value)
 {
-    bool has_letter = false, has_lower = false, has_upper = false, has_sign = false;
+    bool has_letter = false, has_sign = false;
     for (int64_t i = 0; i < value.size; i++) {
         uint8_t byte = value.bytes[i];
         has_letter |= is_letter(byte) || byte >= 0x80;
-        has_lower |= byte >= 'a' && byte <= 'z';
-        has_upper |= byte >= 'A' && byte <= 'Z';
+        has_sign |= byte >= 'A' && byte <= 'Z' && is_letter(byte_at(value, i - 1)) && lower(value.bytes[i - 1]) == value.bytes[i - 1];
         has_sign |= is_digit(byte) || byte >= 0x80 || byte == '-' || byte == '_' || byte == '.' || byte == '@' || byte == ':';
     }
-    return !has_letter ? NUMBER : has_sign || (has_lower && has_upper) ? NAME : WORD;
+    return !has_letter ? NUMBER : has_sign ? NAME : WORD;
 }
 
 static bool is_told(Text text, int64_t place, const Value *value)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from consumers.columns import Column
 from consumers.text import regex
 from consumers.text.codes import find_codes
-from consumers.text.mask_patterns import LETTER_UNITS, UNITS
+from consumers.text.mask_patterns import LETTER_UNITS, SPACED_UNITS, UNITS
 
 _Bytes = npt.NDArray[np.uint8]
 _Flags = npt.NDArray[np.bool_]
@@ -35,12 +35,16 @@ _END, _SPACE = b"\n "
 _FIRST_SPACE, _SPACES = ord("\t"), len("\t\n\v\f\r")
 _IS_LETTER_UNIT = np.zeros(256, dtype=np.bool_)
 _IS_LETTER_UNIT[list(LETTER_UNITS.encode())] = True
+_IS_SPACED_UNIT = np.zeros(256, dtype=np.bool_)
+_IS_SPACED_UNIT[list(SPACED_UNITS.encode())] = True
 _IS_UNIT = np.zeros(1 << 16, dtype=np.bool_)
 _IS_UNIT[[int.from_bytes(unit.encode(), "big") for unit in UNITS]] = True
 
 
-def strip_numbers(text: Column, *, numbers: bool = True, units: bool = True) -> Column:
+def strip_numbers(text: Column, *, numbers: bool = True, units: bool = True, measures: bool = True) -> Column:
     """Remove numbers and their units from the n lines of one text, as `regex.join_lines` makes it; returns n texts.
+
+    With `measures`, units of one letter may have a blank before them, as those of two may.
 
     Every run of ASCII white space becomes one space; white space at the ends is removed.
     """
@@ -55,7 +59,7 @@ def strip_numbers(text: Column, *, numbers: bool = True, units: bool = True) -> 
         _replace_spaces(utf8[block])
     kept = np.ones(len(utf8), dtype=np.bool_)
     if numbers:
-        kept = _find_kept(utf8, np.frombuffer(padded.translate(_FLAGS), dtype=np.uint8), blocks, units=units)
+        kept = _find_kept(utf8, np.frombuffer(padded.translate(_FLAGS), dtype=np.uint8), blocks, units=units, measures=units and measures)
     return regex.split_lines(b"".join(_one_space(utf8[block][kept[block]]) for block in blocks))
 
 
@@ -83,7 +87,7 @@ def _one_space(utf8: _Bytes) -> bytes:
     return utf8[kept].tobytes()
 
 
-def _find_kept(text: _Bytes, flags: _Bytes, blocks: list[slice], *, units: bool) -> _Flags:
+def _find_kept(text: _Bytes, flags: _Bytes, blocks: list[slice], *, units: bool, measures: bool) -> _Flags:
     """Flag the bytes to keep: not digits, nor up to two characters that lead a number, nor what joins two digits, nor units."""
     is_number = (flags & _DIGIT).view(np.bool_)
     lines = text[_PADDING_BYTES:-_PADDING_BYTES]
@@ -96,7 +100,7 @@ def _find_kept(text: _Bytes, flags: _Bytes, blocks: list[slice], *, units: bool)
         if units:
             around = slice(block.start - 2, block.stop + 2)
             starts.append(_where_units_may_begin(text[around], flags[around], is_number[around]) + block.start)
-    _drop_units(text, flags, is_number, np.concatenate(starts), kept)
+    _drop_units(text, flags, is_number, np.concatenate(starts), kept, measures=measures)
     return kept
 
 
@@ -122,10 +126,13 @@ def _where_units_may_begin(text: _Bytes, flags: _Bytes, is_number: _Flags) -> np
     return np.flatnonzero(may_be)
 
 
-def _drop_units(text: _Bytes, flags: _Bytes, is_number: _Flags, start: npt.NDArray[np.int64], kept: _Flags) -> None:
-    """Drop units: one letter directly after a number, or two with an optional space before them; a word must end there."""
+def _drop_units(text: _Bytes, flags: _Bytes, is_number: _Flags, start: npt.NDArray[np.int64], kept: _Flags, *, measures: bool) -> None:
+    """Drop units: one letter directly after a number, or behind a space with `measures`, or two of either kind; a word must end there."""
     one, two, three = text[start], text[start + 1], flags[start + 2] & _WORD
-    kept[start[_IS_LETTER_UNIT[one] & is_number[start - 1] & (flags[start + 1] & _WORD == 0)]] = False
+    follows = _IS_LETTER_UNIT[one] & is_number[start - 1]
+    if measures:
+        follows |= _IS_SPACED_UNIT[one]
+    kept[start[follows & (flags[start + 1] & _WORD == 0)]] = False
     pair = start[_IS_UNIT[(one.astype(np.uint16) << 8) | two] & (three == 0)]
     kept[pair] = False
     kept[pair + 1] = False

@@ -29,16 +29,21 @@ _NAMED = (
     "|image|pod|node|volume|device|interface|package|domain|address|url|uri|session|program|key|id"
 )
 _NAMED_TOO = (
-    "vhost|constraint|zone|upstream|agent|task|job|service|branch|group|server|cluster|namespace|resource|tenant|profile|policy|template|plugin"
-    "|module|project|client|member"
+    "vhost|constraint|zone|upstream|agent|task|job|service|branch|group|server|cluster|namespace|tenant|plugin|module|project|client|member"
 )
 _ENDINGS = (
-    "log|csv|tsv|conf|cfg|ini|json|ya?ml|xml|toml|txt|tmp|temp|lock|pid|sock|db|sqlite|bak|old|dat|bin|img|iso|tar|t?gz|bz2|xz|zst|zip|rpm|deb|jar"
-    "|war|dll|exe|sys|msi|pdf|docx?|xlsx?|png|jpe?g|gif|svg|mp|html?|css|crt|pem|key|cache|dump|sql|parquet|avro"
+    "csv|tsv|conf|cfg|ini|json|ya?ml|xml|toml|txt|tmp|temp|pid|sock|sqlite|bak|old|dat|bin|img|iso|tar|t?gz|bz2|xz|zst|zip|rpm|deb|jar"
+    "|war|dll|exe|msi|pdf|docx?|xlsx?|png|jpe?g|gif|svg|mp|html?|css|crt|pem|sql|parquet|avro"
 )
+_ENDINGS_OR_PARTS = "lock|db|cache|key|sys|dump"
+"""Of packages and objects too: com.acme.cache, django.db.utils."""
+_NO_CONSOLE = r"(?:[\w+~-]*(?:[^\We]|[+~-])|(?:[\w+~-]*(?:[^\Wl]|[+~-]))?e|(?:[\w+~-]*(?:[^\Wo]|[+~-]))?le)"
+"""The name of a log; that of an object, console.log, ends in `ole`."""
 _SLASHED = r"""[^\s"'<>|;,:\\]+"""
+_SAYS_HOW_BAD = "EMERG|ALERT|CRIT(?:ICAL)?|ERR|ERRORS?|WARN|WARNING|NOTICE|INFO|DEBUG|TRACE|FATAL|SEVERE|PANIC|FAIL(?:ED|URE)?|EXCEPTION|OK"
 _SYSTEM_FOLDERS = "bin|boot|dev|etc|lib|proc|run|sbin|srv|sys|usr|var|Applications|Library|System"
 _PART = r"""(?:[^\s/:;,'"()\[\]{}<>|]|\[\])"""
+_LEFT_OF_NUMBER = r"(?:[\w./-]*[._-])?"
 _BETWEEN = ",;:.=|/-"
 
 WORD_MASKS = (
@@ -73,24 +78,34 @@ WORD_MASKS = (
     ),
     # the name of a file that a time begins: [2017-07-04_10.02.54]-report.xml, of which []-report.xml is left
     Mask("stamped", r"(\[\][-_])[A-Za-z][\w.-]*\.[A-Za-z]{2,6}\b", r"\1file"),
-    # C:\Program Files\App\a.dll · HKLM\SOFTWARE\App · CORP\ada
+    # C:\Program Files\App\a.dll · HKLM\SOFTWARE\App · CORP\ada; not App\Database\QueryException, nor ERROR\nConnection, which is escaped
     Mask(
         "slashed",
-        rf"""\b(?:[A-Za-z]:\\(?:{_SLASHED}(?: {_SLASHED}){{0,3}}\\)+(?:{_SLASHED})?"""
-        r"""|(?:HK[A-Z_]+|[A-Za-z][\w.$-]*\\{1,2}[A-Za-z_][\w.$-]*)(?:\\{1,2}[\w.${}-]*)+|[A-Z][A-Z-]+\\{1,2}[A-Za-z][\w.$-]*)""",
-        "",
+        rf"""\b(?:[A-Za-z]:\\(?:{_SLASHED}(?: {_SLASHED}){{0,3}}\\)+(?:{_SLASHED})?|HK[A-Z_]+(?:\\{{1,2}}[\w.${{}}-]*)+"""
+        rf"""|([A-Za-z][\w.-]*(?:\\{{1,2}}[\w.$-]+){{2,}}|(?:{_SAYS_HOW_BAD})\\)"""
+        r"""|[A-Z][A-Z-]+\\{1,2}(?:[A-Za-mo-qsu-z]|[nrt][a-z\d_.$-])[\w.$-]*)""",
+        r"\1",
     ),
     Mask("drive", r"""\b[A-Za-z]:\\[^\s"'<>|;,]*""", ""),
-    # from=<ada>
-    Mask("angle", r"(=<)[\w.$+-]+(>)", r"\1\2"),
+    # from=<ada>; not state=<up>
+    Mask("angle", rf"((?:{VARYING_KEYS}|\b(?i:from|to|by))=<)[\w.$+-]+(>)", r"\1\2"),
     # the name of a file by what it ends with; not that of a source file, which says where a program is
-    Mask("file", rf"(^|[^\w.\\-])[\w+~-][\w.+~-]*\.(?:{_ENDINGS})\b", r"\1file"),
+    Mask(
+        "file",
+        rf"(^|[^\w.\\-])(?:[\w+~-][\w.+~-]*\.(?:{_ENDINGS})([.~-]*(?:[^\w.~-]|$))"
+        rf"|(?:[\w+~-]+\.+(?:{_ENDINGS_OR_PARTS})|{_NO_CONSOLE}\.+log)([.~-]*(?:[^\w.:~-]|$)))",
+        r"\1file\2\3",
+    ),
     # a value that was hidden: password=****
     Mask("hidden", r"\*{3,}", ""),
     # parentheses by themselves, with nothing left in them: ( KB) of 18846 bytes (18.4 KB)
     Mask("brackets", rf"(^|[ \n])\([ {_BETWEEN}]*\)([ \n,.;:])", r"\1\2"),
-    # brackets with a list of words, or with what is left of one, and a host by itself: [orders-, clicks-] · from 10.0.0.1 (gw.example.org)
-    Mask("items", rf"(\[)(?:[ {_BETWEEN}]*[,;:.|/=-][ {_BETWEEN}]*|[\w.-]+(?:, ?[\w./-]*)+)(\])|(^|[ \n])\(host\)", r"\1\2\3"),
+    # brackets with what is left of a list, and a host by itself: [orders-, clicks-] · from 10.0.0.1 (gw.example.org)
+    Mask(
+        "items",
+        rf"(\[)(?:[ {_BETWEEN}]*[,;:.|/=-][ {_BETWEEN}]*|{_LEFT_OF_NUMBER}(?:, ?{_LEFT_OF_NUMBER})+)(\])|(^|[ \n])\(host\)",
+        r"\1\2\3",
+    ),
     # single names: token refreshed for ada · container cart of pod · started on athena (`consumers/text/name_words.py`)
     Mask("name", "", ""),
     # what is left of a list: one word again and again, and the sign of a comparison without its number (`consumers/text/tidy.py`)

@@ -1,9 +1,14 @@
 """Families: which templates are nearly the same, and which only look alike."""
 
+from collections.abc import Sequence
+
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from consumers.text import families
 from consumers.text.families import family_of, family_text
+from consumers.text.name_words import find_likely_names
 
 PIECES = (
     *("404", "200", "503", "1234", "E1234", "_404_", "4xx", "é404", "٤٠٤", "IOException", "a.b.IOException", "x_404_Error", "İError"),
@@ -34,6 +39,20 @@ def test_the_text_of_a_family_is_its_own_and_never_empty(text: str) -> None:
     assert common
     assert family_text(common) == common
     assert family_of(common) == family_of(text)
+
+
+def test_of_a_text_of_many_words_each_is_looked_at_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+
+    def look(words: Sequence[str]) -> list[int]:
+        looked.append(len(words))
+        return find_likely_names(words)
+
+    monkeypatch.setattr(families, "find_likely_names", look)
+    for count in (64, 65, 2_000):
+        hostile = "at" + " xed" * (count - 1)
+        assert family_text(family_text(hostile)) == family_text(hostile)
+    assert 1_000 < sum(looked) < 64 * 64 * 2
 
 
 def test_words_too_long_to_be_remembered_are_treated_like_others() -> None:

@@ -39,6 +39,7 @@ STATES = (
         "healthy",
         "unhealthy",
     ),
+    *("voter", "learner", "hibernate", "cors", "csrf", "selinux", "enospc", "epipe", "sigterm", "sigkill", "evict", "encrypt", "mlock"),
     *("enabled", "disabled", "pending", "stale", "waiting", "left", "died", "exits", "unreachable", "available", "unavailable", "corrupt"),
 )
 BEFORE = ("container", "pod", "node", "user", "job", "table", "service", "link is", "for", "on", "queue", "by")
@@ -70,6 +71,9 @@ def test_a_state_stays_wherever_it_stands_and_makes_another_family(state: str) -
         ("table lock timeout", "table lock timeout"),
         ("user signed in", "user signed in"),
         ("closed by [preauth]", "closed by [preauth]"),
+        ("Failed to zorkify", "Failed to zorkify"),
+        ("unable to zorkify: x", "unable to zorkify: x"),
+        ("moved to zeus", "moved to"),
         (f"for {'a' * 65}", f"for {'a' * 65}"),
     ],
 )
