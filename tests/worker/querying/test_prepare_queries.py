@@ -28,7 +28,9 @@ def test_an_identifier_that_redaction_hides_is_looked_for_as_it_is_stored(new_ch
     chain.ask({"text": "login of ada.b1@example.com failed"})
     (stored,) = chain.redactor.redact(["ada.b1@example.com"])
     chain.embed()
-    (query,) = chain.answer_lane.take(10) or ()
+    taken = chain.answer_lane.take(10)
+    assert taken is not None
+    (query,) = taken
     assert isinstance(query, ReadyQuery)
     assert query.query.filters.phrases == [[stored]]
 
