@@ -13,12 +13,16 @@ from sinks.reading.line_filter import never
 from tests.fakes.sink import FakeSink
 from tests.worker.querying.families_world import STATES, WORDS, World, world
 from tests.world import counted, index_of, line, open_sink, template, unit
+from worker.asking.filters import Filters
 from worker.asking.question import Query
+from worker.querying.counts import find_counts
 from worker.querying.dense import MOST_TEMPLATES
+from worker.querying.family_listing import find_families
 from worker.querying.hybrid import order_of
 from worker.querying.query_words import words_of
-from worker.querying.ranking import Index
+from worker.querying.ranking import Index, OutOfTime
 from worker.querying.search import PreparedQuery, SearchResult, search
+from worker.querying.template_listing import find_templates
 
 
 def find(index: Index, vector: Any, **request: Any) -> SearchResult:  # noqa: ANN401 - any part of a query
@@ -66,6 +70,22 @@ def test_the_hits_are_those_of_reading_every_template(seed: int, lacking: float)
             found = find(index, vector, text=text, k=k)
             assert [hit.line.id for hit in found.hits] == by_brute_force(made, vector, text, k)
             assert found.complete
+
+
+def count(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime) -> object:
+    return find_counts(index, sought, deadline_passed, now_ms=1e6).listings
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_listings_are_those_of_reading_all_lines(seed: int) -> None:
+    draw = random.Random(seed)
+    index = with_lines(world(seed, most_templates=60, lines=0), draw).opened()
+    for words in (1, 2, 3):
+        vector, text = unit(*(draw.uniform(-1, 1) for _ in range(4))), " ".join(draw.sample([*WORDS, *STATES], words))
+        for listing in (find_templates, find_families, count):
+            lazy, eager = (PreparedQuery(Query(text=text, k=10, filters=filters), vector) for filters in (Filters(), Filters(since_ms=0)))
+            assert listing(index, lazy, never) == listing(index, eager, never)
 
 
 @pytest.mark.parametrize(("share", "order"), [(0.02, [0, 2, 1, 3]), (0.03, [0, 1, 2, 3])])
