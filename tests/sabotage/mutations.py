@@ -11,7 +11,15 @@ from tests.sabotage.query_mutations import QUERY_MUTATIONS
 from tests.sabotage.service_mutations import SERVICE_MUTATIONS
 from tests.sabotage.sink_mutations import SINK_MUTATIONS
 from tests.sabotage.source_mutations import SOURCE_MUTATIONS
+from tests.sabotage.vector_mutations import VECTOR_MUTATIONS
 
 MUTATIONS = mutations_of(
-    SOURCE_MUTATIONS, DECODE_MUTATIONS, SINK_MUTATIONS, INDEXING_MUTATIONS, QUERY_MUTATIONS, COMMAND_MUTATIONS, SERVICE_MUTATIONS
+    SOURCE_MUTATIONS,
+    DECODE_MUTATIONS,
+    SINK_MUTATIONS,
+    INDEXING_MUTATIONS,
+    VECTOR_MUTATIONS,
+    QUERY_MUTATIONS,
+    COMMAND_MUTATIONS,
+    SERVICE_MUTATIONS,
 )
