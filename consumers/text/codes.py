@@ -1,8 +1,9 @@
 """Finds codes: numbers that are not variables but say what happened, so they stay in a masked text.
 
 A code is three digits after a word that announces a status (`HTTP 503`, `status: 404`, `code=500`, `"GET / HTTP/1.1" 200`), one to three
-digits after errno, the class of a status (`4xx`), or a number that forms a code with the capitals before it (`E1234`, `CS0246`,
-`ORA-00942`); and the status in a line of an access log, told by its place (`GET /cart 503`, `| 503 |`, `503 2750 - - SC--`). In C
+digits after errno or behind how a program ended (`exit status 1`, `exited with code 137`, `killed by signal 9`), the version of TLS
+(`TLSv1.3`), the class of a status (`4xx`), or a number that forms a code with the capitals before it (`E1234`, `CS0246`, `ORA-00942`); and
+the status in a line of an access log, told by its place (`GET /cart 503`, `| 503 |`, `503 2750 - - SC--`). In C
 (`consumers/text/flag_codes.c`, `consumers/text/flag_statuses.c`): RE2 has no look-behind, and numpy would pass over the whole text for
 each byte beside a number.
 """

@@ -1,6 +1,6 @@
 /* Finds codes in texts, for `consumers/text/codes.py`, which says what a code is.
 
-   Each text is read from left to right, one number (run of digits) at a time. Whether a number is a code depends on at most eleven bytes
+   Each text is read from left to right, one number (run of digits) at a time. Whether a number is a code depends on at most fourteen bytes
    before it and four after it; `byte_at` reads them, and reads 0, which no rule asks for, outside of the text. So no code depends on
    another text, and time is linear in the bytes. Nothing is kept between calls. */
 
@@ -10,7 +10,7 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-enum { STATUS_DIGITS = 3, LEAST_DIGITS = 3, LONG_DIGITS = 4, MOST_DIGITS = 5, MOST_GAPS = 3 };
+enum { SIGNAL_DIGITS = 2, STATUS_DIGITS = 3, LEAST_DIGITS = 3, LONG_DIGITS = 4, MOST_DIGITS = 5, MOST_GAPS = 3 };
 
 typedef struct {
     const uint8_t *bytes;
@@ -72,7 +72,17 @@ static bool ends_version(Text text, int64_t last)
     return ends && byte_at(text, last - 1) == '.' && ends_word(text, last - 4, "http");
 }
 
-/* Whether a number stands one to three bytes after a word that announces a status, or after errno. */
+/* Whether the word of some letters that ends at `last` stands behind `exit`, or behind `exited with`: `exit status`, `exitcode`. */
+static bool is_of_exit(Text text, int64_t last, int letters)
+{
+    int64_t before = last - letters;
+    uint8_t byte = byte_at(text, before);
+    if (byte == ' ' || byte == '_' || byte == '-')
+        before--;
+    return ends_word(text, before, "exit") || ends_word(text, before, "with");
+}
+
+/* Whether a number stands one to three bytes after a word that announces a status, a signal or how something ended, or after errno. */
 static bool is_after_word(Text text, Number number)
 {
     int64_t digits = number.end - number.begin, last = number.begin - 1;
@@ -83,7 +93,8 @@ static bool is_after_word(Text text, Number number)
     if (ends_word(text, last, "rrno"))
         return true;
     if (digits != STATUS_DIGITS)
-        return false;
+        return (digits <= SIGNAL_DIGITS && ends_word(text, last, "gnal")) || (ends_word(text, last, "code") && is_of_exit(text, last, 4)) ||
+               (ends_word(text, last, "atus") && is_of_exit(text, last, 6));
     return ends_word(text, last, "http") || ends_word(text, last, "atus") || ends_word(text, last, "code") ||
            ends_word(text, last, "rror") || ends_word(text, last, "resp") || ends_version(text, last);
 }
@@ -123,10 +134,37 @@ static bool is_class(Text text, Number number)
            !is_word(byte_at(text, number.begin - 1)) && !is_word(byte_at(text, number.end + 2));
 }
 
+/* Whether a digit stands in the version of a protocol: `TLSv1.3`, `TLS 1.2`, `tls1_2`, `SSLv3`. */
+static bool is_of_protocol(Text text, Number number)
+{
+    int64_t last = number.begin - 1;
+    uint8_t before = byte_at(text, last), after = byte_at(text, number.end);
+    bool is_minor = (before == '.' || before == '_') && is_digit(byte_at(text, last - 1));
+    bool has_minor = (after == '.' || after == '_') && is_digit(byte_at(text, number.end + 1));
+    if (is_minor)
+        last -= 2;
+    if (byte_at(text, last) == ' ' && (is_minor || has_minor))
+        last--;
+    else if ((byte_at(text, last) | 0x20) == 'v')
+        last--;
+    uint8_t one = byte_at(text, last) | 0x20, two = byte_at(text, last - 1) | 0x20, three = byte_at(text, last - 2) | 0x20;
+    bool is_named = (three == 't' && two == 'l' && one == 's') || (three == 's' && two == 's' && one == 'l');
+    return is_named && (has_minor || !is_word(after));
+}
+
+/* Whether what a digit stands behind may be a protocol: most numbers do not, which is cheap to see. */
+static bool may_be_of_protocol(Text text, Number number)
+{
+    uint8_t before = byte_at(text, number.begin - 1), lower = before | 0x20;
+    return number.end == number.begin + 1 && (lower == 'v' || lower == 's' || lower == 'l' || before == ' ' || before == '.' || before == '_');
+}
+
 /* Most numbers follow neither a gap nor a capital nor a `-`, which is cheap to see. */
 static bool is_code(Text text, Number number)
 {
     uint8_t before = byte_at(text, number.begin - 1);
+    if (may_be_of_protocol(text, number) && is_of_protocol(text, number))
+        return true;
     return (is_gap(before) || is_upper(before) || before == '-') && number.end - number.begin <= MOST_DIGITS && ends_number(text, number) &&
            (is_after_word(text, number) || is_after_capitals(text, number));
 }

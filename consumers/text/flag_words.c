@@ -44,8 +44,8 @@ static const char *const NAMES[] = {
     "java8", "jdk11", "k3s", "k8s", "l10n", "l3", "latin1", "log4j", "log4j2", "lua5", "lz4", "md5", "mp2", "mp3", "mp4", "mpeg4",
     "murmur3", "neo4j", "nfs4", "nfsv4", "nfsv4.1", "ntlmv2", "oauth1", "oauth2", "p2p", "p9", "p99", "p999", "perl5", "php8", "pop3",
     "py3", "python3", "raid10", "raid5", "rc4", "rs256", "s3", "saml2", "saml2.0", "sata3", "secp256k1", "secp256r1", "sha1", "sha2",
-    "sha256", "sha3", "sha384", "sha512", "smb1.0", "smb2", "smbv1", "snmpv2", "snmpv2c", "snmpv3", "socks5", "ssh2", "ssl3", "sslv3",
-    "tcp4", "tcp6", "tls1", "tls1.0", "tlsv1", "tlsv1.0", "udp4", "udp6", "uint32", "uint64", "uint8", "usb2", "usb3", "usb3.0", "utf-16",
+    "sha256", "sha3", "sha384", "sha512", "smb1.0", "smb2", "smbv1", "snmpv2", "snmpv2c", "snmpv3", "socks5", "ssh2",
+    "tcp4", "tcp6", "udp4", "udp6", "uint32", "uint64", "uint8", "usb2", "usb3", "usb3.0", "utf-16",
     "utf-32", "utf-8", "utf16", "utf32", "utf8", "vp9", "win32", "x25519", "x509", "x64", "x86", "x86-64", "x86_64", "xxhash64",
 };
 

@@ -7,8 +7,8 @@ The mask `name`, for texts whose digits are masked; each distinct text is looked
    none: `payment-service`, `s.meyer`. Names of `software` stay: what cannot be reached is redis, and somebody will ask for it.
 3. Behind a `thing` that has a name goes the same. Behind those that are `named` as a rule an ordinary word goes too, where the next one,
    which `follows`, shows that no phrase goes on: `table orders was`, not `table lock timeout`.
-4. Words that say what happened `never` go, nor do words with the ending of a participle: `link up`, `job failed`, `user unknown`. Nor does
-   what stands behind `to` and a word that says that something `tries`: `failed to evict`.
+4. Words that say what happened `never` go, nor do words with the ending of a participle: `link up`, `job failed`,
+   `container mfa_failed`. Nor does what stands behind `to` and a word that says that something `tries`: `failed to evict`.
 
 Quotes, brackets and marks around a name stay. Pure, and linear in the text.
 """
@@ -155,6 +155,8 @@ def _is_name(word: str, beside: _Beside) -> bool:
     if (len(parts) == 1 and varies(word) is False) or (":" in beside.closes and not is_thing and beside.before not in _MAY_BE_KEY):
         return False
     if len(parts) > 1:
+        if parts[-1].endswith(("ed", "fail")):  # `mfa_failed`
+            return False
         return is_thing or not all(map(is_ordinary, parts)) or (ends and _ends_as_name(word, parts[-1]))
     if not is_ordinary(word):
         return ends or (is_thing and beside.before not in _NAMED and is_ordinary(beside.follows))
@@ -177,5 +179,5 @@ def _is_language(word: str) -> bool:
 
 
 def _may_follow(word: str) -> bool:
-    """Return whether the word behind a name may be this one, empty for none: it shows that the one before is no part of a phrase."""
-    return not word or not word[0].isalpha() or word in _FOLLOWS or word.endswith("ed") or word.isupper()
+    """Return whether the word behind a name may be this one, empty for none: the one before is then no part of a phrase, and no key."""
+    return not word or not (word[0].isalpha() or word[0] == "=") or word in _FOLLOWS or word.endswith("ed") or word.isupper()

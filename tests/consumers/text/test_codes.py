@@ -15,6 +15,9 @@ STATUS = re.compile(
     rb"""(?:http|atus|code|rror|resp|http(?:..\.[\doprse/]|/\d?)(?=[" \t]))[ \t=:"'\[(]{1,3}\Z""", re.IGNORECASE | re.DOTALL
 )
 ERRNO = re.compile(rb"""rrno[ \t=:"'\[(]{1,3}\Z""", re.IGNORECASE)
+SIGNAL = re.compile(rb"""gnal[ \t=:"'\[(]{1,3}\Z""", re.IGNORECASE)
+EXIT = re.compile(rb"""(?:exit|with)[ _-]?(?:code|[\s\S]{2}atus)[ \t=:"'\[(]{1,3}\Z""", re.IGNORECASE)
+TLS = re.compile(rb"(?:tls|ssl)(?:v?| (?=\Z|\d[._]\Z))(?:\d[._])?\Z", re.IGNORECASE)
 SEVERITY = re.compile(rb"(?<![\w-])[EWF]\Z")
 CLOCK = re.compile(rb" \d.:", re.DOTALL)
 LETTERS = re.compile(rb"(?<!\w)[A-Z]{2,3}\Z")
@@ -22,7 +25,7 @@ DASHED = re.compile(rb"[A-Z]{2}-\Z")
 GOES_ON = re.compile(rb"\w|[-.:,/]\d")
 PIECES = (
     *("HTTP", "http", "status", "code", "ERROR", "errno", "HTTP/1.1", "HTTP/", "HTTP/2.o", "HTTP/.", "E", "W", "F", "ORA", "CS", "ABC"),
-    *("ABCD", "HTTP/2", "resp"),
+    *("ABCD", "HTTP/2", "resp", "exit", "with", "signal", "TLS", "tlsv", "SSLv", "v", "1.2"),
     *(*" \t=:\"'[(", *"-.,/_", "é", "\n", "\x00", " 22:", " 2x:", "a"),
     *("2", "13", "200", "404", "1234", "00942", "123456"),
 )
@@ -34,15 +37,25 @@ texts_of = st.one_of(
 
 def is_code(text: bytes, number: re.Match[bytes]) -> bool:
     before, digits = text[: number.start()], len(number[0])
+    if digits == 1 and is_of_protocol(text, number):
+        return True
     if digits > 5 or GOES_ON.match(text, number.end()):
         return False
     return bool(
         (digits == 3 and STATUS.search(before))
-        or (digits <= 3 and ERRNO.search(before))
+        or (digits <= 3 and (ERRNO.search(before) or EXIT.search(before)))
+        or (digits <= 2 and SIGNAL.search(before))
         or (digits >= 3 and SEVERITY.search(before) and not CLOCK.match(text, number.end()))
         or (digits == 4 and LETTERS.search(before))
         or (digits >= 4 and DASHED.search(before))
     )
+
+
+def is_of_protocol(text: bytes, digit: re.Match[bytes]) -> bool:
+    before, after = text[: digit.start()], text[digit.end() :]
+    has_minor = bool(re.match(rb"[._]\d", after))
+    is_spaced = bool(re.search(rb" \Z", before)) and not has_minor
+    return bool(TLS.search(before)) and not is_spaced and (has_minor or not re.match(rb"\w", after))
 
 
 def expected(text: bytes) -> list[int]:
@@ -55,6 +68,8 @@ def expected(text: bytes) -> list[int]:
 @example(texts=["E12345", "E123456", "AB-12345", "AB-123456", 'HTTP/x.1"200'])
 @example(texts=["HTTP 503", ".5", "E1234", "x", "E1110 2", "2:", "ORA-00942", "5"])
 @example(texts=["HTTP/2 503", "HTTP/1.1 503", 'HTTP/2"\t503', "HTTP/ 503", "HTTP/12 503", "resp=503"])
+@example(texts=["TLSv1.3", "tls1_2", "TLS 1.2", "TLS 1", "SSLv3.", "TLSv12", "ssl1.22", "dtls1.2x", "x1.2"])
+@example(texts=["signal 9", "signal: 137", "exit status 1", "exitcode=12", "exited with code 1", "status 1", "exit code 1234"])
 @example(texts=['"GET / HTTP/1.1" 200', 'HTTP/" 404', "status: '404'", "status=(((404"])
 def test_finds_what_regular_expressions_find_in_each_text_alone(texts: list[str]) -> None:
     data, ends = utf8_of(string_column(["errno 1", *texts, " 503"]).slice(1, len(texts)))
