@@ -36,6 +36,16 @@ DECODE_MUTATIONS: Changes = {
         "fields is None",
         "consumers/text/test_chunk.py::values_of_a_texts_own_fields_are_not_in_its_template_and_stay_in_its_text",
     ),
+    "consumers/text/flag_codes.c: what killed a program is a number like any other": (
+        "return (digits <= SIGNAL_DIGITS &&",
+        "return (digits > SIGNAL_DIGITS &&",
+        "consumers/text/test_codes.py::finds_what_regular_expressions_find_in_each_text_alone",
+    ),
+    "consumers/text/flag_codes.c: all minor versions of TLS are one": (
+        "bool is_minor = (before == '.' || before == '_')",
+        "bool is_minor = (before == '_')",
+        "consumers/text/test_masked.py::a_line_is_masked_as_recorded_alone_and_beside_all_others_and_only_once",
+    ),
     "consumers/text/form_table.c: a form is taken for another one of its length": (
         (
             "return slot->hash == key->hash[0] && slot->form_bytes == key->form_bytes &&\n"
