@@ -1,8 +1,8 @@
 """What a person sees: how often it is said that nothing is close, rightly and wrongly, and how many kinds of line are in ten hits.
 
 `nothing.toml` has 50 questions about life and 50 about the operation of systems that are not in the logs. Those were written before any
-result was known; the share of the bearing and of the way between the two kinds in `worker.embedding.model.nearness` were chosen by looking
-at these figures, so they are flattered a little.
+result was known; the share of the bearing and the deviations in `worker.embedding.model.nearness` were chosen by looking at these figures,
+so they are flattered a little.
 """
 
 import contextlib

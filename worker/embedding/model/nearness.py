@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from worker.embedding.model.vectors import Vectors
 
 _BEARING_SHARE: Final = 0.5
-_NEAR_SHARE: Final = 0.25
-"""Of the way from the nearest unrelated question to all but a tenth of the others: real questions are farther from their lines than these
-are."""
+_DEVIATIONS: Final = 2.75
+"""Above the mean of unrelated questions: if they are spread normally, one of three hundred is nearer."""
 _TOLD_APART: Final = 0.1
+"""Of the questions with an answer so many may be no nearer than that; else the model does not tell them apart."""
 _DIGITS: Final = 5
 _Matrix = NDArray[np.float64]
 
@@ -65,13 +65,13 @@ def measure_nearness(
     asked, others = (embed_questions(texts).astype(np.float64) for texts in (questions, _UNRELATED))
     related = _sums(asked, lines, _without_each(asked) - others.mean(axis=0))
     unrelated = _sums(others, lines, asked.mean(axis=0) - _without_each(others))
-    least, most = float(np.quantile(related, _TOLD_APART)), float(unrelated.max())
-    if not most < least:
+    near = float(unrelated.mean() + _DEVIATIONS * unrelated.std())
+    if not near < np.quantile(related, _TOLD_APART):
         return None
     cosines = asked @ lines.T
     bearing = _units(asked.mean(axis=0) - others.mean(axis=0))
     return Nearness(
-        near=round(most + _NEAR_SHARE * (least - most), _DIGITS),
+        near=round(near, _DIGITS),
         strong=round(float(np.median(related)), _DIGITS),
         floor=round(float(cosines[~np.eye(len(asked), dtype=np.bool_)].mean()), _DIGITS),
         bearing=tuple(round(float(one), _DIGITS) for one in bearing),
@@ -169,5 +169,53 @@ _UNRELATED: Final = (
     "how tall is a giraffe",
     "he lost his wallet on the bus",
     "a red dress with short sleeves",
+    "which tea helps against a sore throat",
+    "the train to the seaside was full",
+    "my grandmother knits warm socks",
+    "a birthday cake with candles",
+    "how many strings has a violin",
+    "the farmer milks his cows at dawn",
+    "a guide to mushrooms in the forest",
+    "learning Italian before the holidays",
+    "he proposed to her on a bridge",
+    "the dentist pulled a tooth",
+    "a ferry to the northern islands",
+    "children build castles of sand",
+    "the price of strawberries this week",
+    "what to wear at a funeral",
+    "an actor forgot his text on stage",
+    "the chess player gave up his queen",
+    "paint the kitchen wall yellow",
+    "a blackbird nests in the hedge",
+    "why is the sky blue",
+    "the king was crowned in the cathedral",
+    "a film about two brothers",
+    "she teaches mathematics at a school",
+    "rain ruined the wheat harvest",
+    "a recipe without eggs or milk",
+    "my bicycle has a flat tyre",
+    "the marriage of my parents",
+    "a haircut for the wedding",
+    "where do penguins live",
+    "the bride wore white",
+    "he swims every morning before work",
+    "our neighbours have twins",
+    "a hotel with a view of the bay",
+    "the thief was sentenced to two years",
+    "it is too hot to sleep",
+    "how old is the oldest tree",
+    "the orchestra plays a waltz",
+    "a carpet from Persia",
+    "is honey good for babies",
+    "the moon rises behind the hills",
+    "grandfather tells of the war",
+    "who invented the printing press",
+    "the shop sells shoes and bags",
+    "a kiss under the mistletoe",
+    "the juice of two lemons",
+    "an essay on human rights",
+    "the parliament voted on taxes",
+    "a donkey carries wood",
+    "how to fold a paper crane",
 )
 """Questions that no log answers."""

@@ -33,7 +33,7 @@ from worker.embedding.model.vectors import Vectors
 from worker.embedding.model.weights import read_weights, sha256_of
 from worker.embedding.model.wordpiece import WordPiece, read_wordpiece
 
-FORMAT = 6
+FORMAT = 7
 """Increased whenever the meaning of a prepared file changes; older folders are then prepared again."""
 
 TokenizerFamily = Literal["wordpiece", "other"]
