@@ -17,6 +17,7 @@ from sinks.reading.reader import BlockReader
 from tests.fakes.sink import FakeSink
 from tests.page.stub_lines import NAMED
 from tests.world import block, template
+from worker.asking.answers import ReachJson
 from worker.asking.question import Query
 from worker.asking.requests import Requester
 from worker.embedding.model.nearness import Nearness
@@ -36,6 +37,8 @@ class StubIndex(FakeSink):
 
     def __init__(self) -> None:
         super().__init__(dim=_DIM)
+        self.reach: ReachJson = {"indexed_until_ms": None, "behind_records": 0}
+        """What answers say of what is not here."""
         nearest = self.templates.nearest
         # No template whose words are all others.
         self.templates.nearest = lambda *asked: [[hit for hit in hits if hit.score > 0] for hits in nearest(*asked)]  # type: ignore[method-assign]
@@ -48,6 +51,7 @@ class StubIndex(FakeSink):
             surroundings=Surroundings(),
             named=NAMED,
             nearness=_NEARNESS,
+            reach=lambda *_: self.reach,
         )
 
     def store(self, lines: Sequence[Line]) -> None:

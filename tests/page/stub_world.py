@@ -15,6 +15,7 @@ from sinks.line import Line
 from tests.page import stub_documents
 from tests.page.stub_index import StubIndex
 from tests.page.stub_lines import KINDS, Kind, line_of, shop_lines
+from worker.asking.answers import TopicReachJson
 from worker.asking.question import Query
 from worker.asking.refusals import BadQuery, ErrorCode, Refused, error_reply
 from worker.asking.requests import QueryRequest
@@ -93,6 +94,18 @@ class StubWorld:
         self._failure = (code, reason, field)
         yield
         self._failure = None
+
+    @contextmanager
+    def behind(self, *topics: TopicReachJson, until_ms: int | None = None) -> Iterator[None]:
+        """Answer while records of these topics wait; without one, while nobody knows."""
+        reach = self._index.reach
+        self._index.reach = {
+            "indexed_until_ms": until_ms,
+            "behind_records": sum(one["behind_records"] for one in topics) if topics else None,
+            "behind": [*topics],
+        }
+        yield
+        self._index.reach = reach
 
     @contextmanager
     def away(self, path: str) -> Iterator[None]:

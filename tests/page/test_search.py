@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.page.parts import ask, hit, hits, open_hit, parameters, question, status, texts
+from tests.page.parts import ask, hit, hits, open_hit, parameters, question, status, tab, texts
 from tests.page.stub_lines import DISK, KINDS, MINUTE_MS, PAYMENT, shop_lines
 from tests.page.stub_world import StubWorld
 from tests.page.watched import Watched
+from worker.asking.answers import TopicReachJson
 from worker.querying.template_groups import named_family
 
 pytestmark = pytest.mark.process
@@ -52,6 +53,38 @@ def test_where_nothing_is_close_that_is_said_and_the_nearest_are_shown(world: St
     expect(page.get_by_text("lines of what fits")).to_be_visible()
     counted = next(query for query in reversed(world.asked) if query.form == "counts" and query.facets)
     assert counted.filters.family == [named_family(PAYMENT.name)], "of what is shown, what is near enough"
+
+
+def test_while_records_wait_in_kafka_answers_say_so_and_the_lag_tab_has_a_dot(world: StubWorld, watched: Watched) -> None:
+    logs: TopicReachJson = {
+        "topic": "logs",
+        "behind_records": 241_000,
+        "indexed_until_ms": world.now_ms,
+        "outlook": "catches_up",
+        "outlook_text": "caught up in 3 to 5 min",
+        "caught_up_in_s": (180.0, 300.0),
+    }
+    tabs = watched.open(f"{world.url}/?q=disk+is+full&since=all").get_by_role("navigation", name="Views")
+    page = tabs.page
+    lag, said = tabs.get_by_role("link", name="Lag (the index is behind)"), "241,000 records are to come (logs: caught up in 3 to 5 min)."
+    expect(hit(page, "% full")).to_be_visible()
+    expect(lag).to_have_count(0)
+    with world.behind(logs, until_ms=world.now_ms):
+        ask(page, "payment declined by the bank")
+        expect(status(page)).to_contain_text(re.compile(r"Not everything is here yet: it is indexed up to .*\d, and "))
+        expect(status(page)).to_contain_text(said)
+        expect(lag).to_be_visible()
+        ask(page, "zebra")
+        expect(status(page)).to_contain_text(said)
+        expect(status(page)).to_contain_text("Nothing fits.")
+        tab(page, "Templates")
+        expect(status(page)).to_contain_text(said)
+    with world.behind():
+        page.goto(f"{world.url}/?q=disk+is+full&since=all")
+        expect(status(page)).to_contain_text("How far the index is behind is not known")
+    ask(page, "payment declined by the bank")
+    expect(lag).to_have_count(0)
+    expect(status(page)).not_to_contain_text("behind")
 
 
 def test_all_that_is_counted_and_listed_passes_the_operators_of_the_question(world: StubWorld, watched: Watched) -> None:

@@ -157,14 +157,45 @@ class TotalsJson(TypedDict):
 class CompleteJson(TypedDict):
     """How much an answer holds."""
 
-    complete: Annotated[bool, Says("description", "false when a bound or the deadline cut it short")]
+    complete: Annotated[bool, Says("description", "false when a bound or the deadline cut it short, or `behind` is there")]
+
+
+class OutlookJson(TypedDict):
+    """What becomes of a lag."""
+
+    outlook: Literal["caught_up", "keeps_up", "catches_up", "falls_behind", "stands_still", "unknown"]
+    outlook_text: Annotated[str, Says("description", "the same in words, as `vectail lag`, the doctor and the page say it")]
+    caught_up_in_s: Annotated[tuple[float, float] | None, Says("description", "at least and at most; null unless it catches up")]
+
+
+class TopicReachJson(OutlookJson):
+    """How far the index is behind in a topic."""
+
+    topic: str
+    behind_records: Count
+    indexed_until_ms: Ms
+
+
+class ReachJson(TypedDict):
+    """How far the index is, where an answer is made of all of it."""
+
+    indexed_until_ms: NotRequired[
+        Annotated[int | None, Says("description", "what came into Kafka before this is in the index; null where Kafka has not said yet")]
+    ]
+    behind_records: NotRequired[Annotated[int | None, Says("description", "records that wait in Kafka, as far as is known")]]
+    behind: NotRequired[
+        Annotated[
+            list[TopicReachJson],
+            Says("description", "topics whose records wait for longer than the index may take; empty: how far it is is not known"),
+        ]
+    ]
 
 
 ADDED: Final = "seconds"
 """What the answer step adds to every answer that a form of question makes."""
 
 
-class AnsweredJson(CompleteJson):
+class AnsweredJson(CompleteJson, ReachJson):
     """What every answer says besides."""
 
     mode: NotRequired[Mode]

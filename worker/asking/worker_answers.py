@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from worker.asking.answers import Count, Ms, Says, Seconds
+from worker.asking.answers import Count, Ms, OutlookJson, Says, Seconds
 
 Doctored = Literal["ok", "warning", "problem"]
 
@@ -161,14 +161,6 @@ class StatusJson(TypedDict):
     assignments: list[AssignedJson]
     errors: list[FaultJson]
     conditions: list[ConditionJson]
-
-
-class OutlookJson(TypedDict):
-    """What becomes of a lag."""
-
-    outlook: Literal["caught_up", "keeps_up", "catches_up", "falls_behind", "stands_still", "unknown"]
-    outlook_text: Annotated[str, Says("description", "the same in words, as `vectail lag`, the doctor and the page say it")]
-    caught_up_in_s: Annotated[tuple[float, float] | None, Says("description", "at least and at most; null unless it catches up")]
 
 
 class BehindJson(OutlookJson):

@@ -7,7 +7,7 @@ from sinks.reading.group_names import FIELD
 from worker.asking.answers import CountedFamilyJson
 from worker.cli.screen import Screen, shown_text, shown_times
 from worker.cli.screen_tables import NONE, Column, StyledText
-from worker.cli.search_screen import Answer, shown_alike, shown_fits
+from worker.cli.search_screen import COUNT_CUT, Answer, say_incomplete, shown_alike, shown_fits
 from worker.runtime.logs import printable
 
 Count = Mapping[str, Any]
@@ -25,12 +25,11 @@ def show_counts(screen: Screen, answer: Answer) -> None:
         _show_families(screen, answer)
     if answer.get("nothing_close"):
         return
-    if not counts and answer["complete"]:
+    if not counts and (answer["complete"] or "behind" in answer):
         screen.say("No lines in this span; `--since all` looks at all of them.")
     elif counts:
         _show_table(screen, answer, counts)
-    if not answer["complete"]:
-        screen.say("The count is incomplete: a limit or the time-out cut it short.")
+    say_incomplete(screen, answer, COUNT_CUT)
 
 
 def _show_families(screen: Screen, answer: Answer) -> None:

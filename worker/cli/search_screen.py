@@ -12,6 +12,7 @@ from consumers.decode.kept_fields import WELL_KNOWN
 from worker.asking.answers import CountedFamilyJson, FamilyJson, HitJson, ScoreJson
 from worker.asking.operators import words_sought
 from worker.asking.places import RecordPlace
+from worker.asking.reach import behind_text
 from worker.cli.question_options import advice_of
 from worker.cli.screen import Screen, TableColumn, shown_text, shown_times
 from worker.cli.screen_tables import StyledText
@@ -30,6 +31,7 @@ _NAME = "bold"
 _FIRST_WORDS = 5
 _NOTHING_CLOSE = "Nothing close to this is in the index. The nearest, which may have nothing to do with it:"
 _CUT = "The search was cut short by a limit or its deadline; there may be more."
+COUNT_CUT = "The count is incomplete: a limit or the time-out cut it short."
 
 Answer = Mapping[str, Any]
 """What a worker answered, with the text of the question and the seconds that it took here."""
@@ -95,8 +97,7 @@ def show_hits(screen: Screen, answer: Answer, *, advice: str = "", offers_neighb
         _show_table(screen, hits, times, TableColumn("", "green", is_right=True), numbers, None)
     else:
         screen.say(f"No lines found. {advice}".rstrip())
-    if not answer["complete"]:
-        screen.say(_CUT)
+    say_incomplete(screen, answer, _CUT)
     if hits and offers_neighbours and screen.is_terminal:
         screen.write((f"Lines around the first: vectail search --around {printable(coordinates_of(hits[0]))}", "dim"))
 
@@ -113,8 +114,7 @@ def show_around(screen: Screen, answer: Answer, place: str) -> None:
             screen.say(f"{place} itself is not in the index.")
     else:
         screen.say(f"Neither {place} nor the lines around it are in the index; -C looks further.")
-    if not answer["complete"]:
-        screen.say(_CUT)
+    say_incomplete(screen, answer, _CUT)
 
 
 def show_templates_like(screen: Screen, answer: Answer, *, advice: str) -> None:
@@ -132,7 +132,7 @@ def show_templates(
 ) -> None:
     """Show families or templates (`templates`, `complete`), each with its figures and an example."""
     templates: Sequence[FamilyJson] = answer["templates"]
-    if not templates and answer["complete"]:
+    if not templates and (answer["complete"] or "behind" in answer):
         screen.say(nothing)
     elif templates:
         day, times = shown_times([template[end] for template in templates for end in ("first", "last")])
@@ -147,8 +147,13 @@ def show_templates(
             rows.append([*([(figure, "")] for figure in figures), [*name, *_line(example, pattern), *_members(template)]])
         figures_of = (TableColumn("lines", "cyan", is_right=True), TableColumn("first", "dim"), TableColumn("last", "dim"))
         screen.table([*((_FIT,) if fits else ()), *figures_of, TableColumn("example", is_wide=True)], rows)
+    say_incomplete(screen, answer, COUNT_CUT)
+
+
+def say_incomplete(screen: Screen, answer: Answer, cut_short: str) -> None:
+    """Say why an answer is not complete: the index is behind, or else what is said of one that was cut short."""
     if not answer["complete"]:
-        screen.say("The count is incomplete: a limit or the time-out cut it short.")
+        screen.say(behind_text(answer) or cut_short)  # type: ignore[arg-type] # as much of an answer as it reads
 
 
 def coordinates_of(hit: HitJson) -> str:

@@ -8,7 +8,7 @@ or can no longer be in time.
 """
 
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from sinks.reading.reader import BlockReader
 from sinks.sink import Sink, SinkBusy, TemplateHit
+from worker.asking.answers import ReachJson
 from worker.asking.question import Query
 from worker.asking.refusals import QueryReply, error_reply
 from worker.asking.requests import Requester, is_late
@@ -81,6 +82,10 @@ class _OpenQuery:
     """Why the last try failed."""
 
 
+SaysReach = Callable[[float, Collection[str], Collection[str]], ReachJson]
+"""Returns how far the index is in these topics, all if none is named, without those; given when the question came."""
+
+
 class Answer:
     """Every query gets exactly one reply, unless the service stops hard.
 
@@ -95,14 +100,19 @@ class Answer:
         surroundings: Surroundings,
         named: Sequence[TemplateTable] = (),
         nearness: Nearness | None = None,
+        reach: SaysReach | None = None,
     ) -> None:
-        """`reader` reads `sink`; `named`: what users call templates; `nearness`: what was measured of the model."""
+        """`reader` reads `sink`; `named`: what users call templates; `nearness`: what was measured of the model.
+
+        `reach` tells how far the index is; without it answers are of what is stored, and say nothing of the rest.
+        """
         self.tally = AnswerTally()
         self._sink = sink
         self._index = Index(sink, reader, TemplateIndex(sink.templates, surroundings.clock, TemplateGroups(named)), nearness)
         sources = Sources(self._index, surroundings)
         self._answers = {name: form.open(sources) for name, form in FORMS.items()}
         self._surroundings = surroundings
+        self._reach = reach
         self._heavy: list[_OpenQuery] = []
         self._retries: deque[_OpenQuery] = deque()
         """Queries that found the index busy."""
@@ -214,6 +224,10 @@ class Answer:
         document: Mapping[str, object] = {} if is_widened else answer(sought, deadline_passed, stop_s)
         if is_widened or (ready.query.widen and not document.get("hits", document.get("templates"))):
             document = {**answer(_of_all_time(sought), deadline_passed, stop_s), "widened": True}
+        if self._reach is not None and form_of(ready.query).says_reach:
+            filters, around = ready.query.filters, ready.query.around
+            reach = self._reach(ready.requester.taken_s, filters.topic if around is None else [around.topic], filters.not_topic)
+            document = {**document, **reach, "complete": document["complete"] and "behind" not in reach}
         return document if ready.query.text is None else {**document, "mode": mode_of(sought)}
 
     def _give_up(self, query: _OpenQuery) -> None:

@@ -125,4 +125,4 @@ def _open(sources: Sources) -> Answer:
     return answer
 
 
-EXPORT = Form("export", _open, takes=("after",), check=_check)
+EXPORT = Form("export", _open, takes=("after",), check=_check, says_reach=False)

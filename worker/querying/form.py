@@ -51,6 +51,8 @@ class Form(NamedTuple):
     schema: str = ""
     """Of its answer, in `/openapi.json`."""
     summary: str = ""
+    says_reach: bool = True
+    """Whether an answer is of the whole index as it is now, and so is not complete while records wait in Kafka."""
 
 
 def refuse_set(reason: str, **parts: object) -> None:

@@ -136,4 +136,4 @@ def _open(sources: Sources) -> Answer:
     return answer
 
 
-TAIL = Form("tail", _open, takes=("after",), check=_check, head_start_s=8.0)
+TAIL = Form("tail", _open, takes=("after",), check=_check, head_start_s=8.0, says_reach=False)

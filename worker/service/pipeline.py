@@ -24,6 +24,7 @@ from worker.service.indexing_pipeline import IndexingPipeline
 from worker.service.querying_pipeline import QueryingPipeline
 from worker.service.shared_parts import DeadLetterPost, SharedParts
 from worker.settings.settings import Settings
+from worker.watching.index_reach import IndexReach
 
 
 class StageGroup(NamedTuple):
@@ -68,9 +69,12 @@ class Pipeline:
             levels=self.levels,
             submit=self.embedder.submit,
             dead_letter=self.dead_letters.send,
+            reach=IndexReach(flush_s=settings.index.flush_s, look_every_s=settings.status.refresh_s),
         )
         self.indexing = IndexingPipeline(parts)
         self.querying = QueryingPipeline(parts)
+        self.reach = parts.reach
+        self.reach.follow(self.indexing.ledger.committed)
 
     @property
     def busy(self) -> dict[str, Meter]:

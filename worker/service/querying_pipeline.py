@@ -52,6 +52,7 @@ class QueryingPipeline:
             surroundings=surroundings,
             named=settings.template,
             nearness=connections.model.nearness,
+            reach=parts.reach.said,
         )
         self.busy = {"prepare-queries": Meter()}
 

@@ -116,7 +116,15 @@ class Service:
             (self.logs, Stage("poller-logs", self.logs.run, self.on_crash)),
             (self.queries, Stage("poller-queries", self.queries.run, self.on_crash)),
         ]
-        self.status = Status(settings, connections, self.redis, [logs, queries], health=self._health, take_request=self._take_request)
+        self.status = Status(
+            settings,
+            connections,
+            self.redis,
+            [logs, queries],
+            health=self._health,
+            take_request=self._take_request,
+            reach=self.pipeline.reach,
+        )
         self.http = self._http_server()
         self.opener = SinkOpener(connections.sink, self._stop, say=say, on_crash=self.on_crash, adopt=adopt)
 

@@ -13,6 +13,7 @@ from worker.embedding.embedder import Submit
 from worker.indexing.dead_letter_reasons import letter_of
 from worker.runtime.surroundings import Surroundings
 from worker.settings.settings import Settings
+from worker.watching.index_reach import IndexReach
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,3 +54,4 @@ class SharedParts:
     submit: Submit
     """Of the embedder."""
     dead_letter: Callable[[Claim, Rejection, list[RejectedPiece]], None]
+    reach: IndexReach

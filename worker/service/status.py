@@ -31,6 +31,7 @@ from worker.watching.group_offsets import consumer_group
 from worker.watching.group_positions import KafkaPositions
 from worker.watching.health import Health
 from worker.watching.index_counts import IndexCounts
+from worker.watching.index_reach import IndexReach
 from worker.watching.lag_history import LagHistory
 from worker.watching.lag_watch import LagWatch
 from worker.watching.probe import Probe, ProbeFailed
@@ -57,8 +58,9 @@ class Status:
         *,
         health: Callable[[Sequence[Probe]], Health],
         take_request: TakeRequest,
+        reach: IndexReach,
     ) -> None:
-        """`health` is built from the probes; `take_request` puts a canary's query into the query lane."""
+        """`health` is built from the probes; `take_request` puts a canary's query into the query lane; `reach` is told of each look."""
         table, sink, registry = settings.status, connections.sink, connections.registry
         self._file = table.heartbeat_file
         self._every_s = table.refresh_s
@@ -76,6 +78,7 @@ class Status:
             clock=time.monotonic,
             wall_ms=wall_ms,
             history=history,
+            reach=reach,
         )
         watched = [WatchedGroup("logs", groups["logs"]), WatchedGroup("queries", groups["queries"])]
         self.group_lag = GroupLag(connect, watched, history, clock=time.monotonic, wall_ms=wall_ms)

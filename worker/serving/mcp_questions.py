@@ -8,9 +8,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
-from worker.asking.answers import ChangesJson, CountsJson, FamilyJson, HitJson, HitsJson, SeveralCountsJson, TemplatesJson
+from worker.asking.answers import AnsweredJson, ChangesJson, CountsJson, FamilyJson, HitJson, HitsJson, SeveralCountsJson, TemplatesJson
 from worker.asking.moments import shown_time
 from worker.asking.places import RecordPlace
+from worker.asking.reach import behind_text
 from worker.serving.mcp_answer import ToolAnswer
 from worker.serving.mcp_arguments import (
     AroundArguments,
@@ -77,7 +78,7 @@ async def overview(index: LogIndex, arguments: OverviewArguments) -> ToolAnswer:
     lag, notes = await _lag(index)
     lines = sum(one["lines"] for one in volume["counts"])
     facts = {"window": _shown_window(arguments.window(now_ms)), "lines": lines, "bucket_s": volume.get("bucket_ms", 0) / 1000, "lag": lag}
-    notes += [] if lines else [await _why_empty(index, arguments)]
+    notes += [*_of_reach(counted), *([] if lines else [await _why_empty(index, arguments)])]
     return ToolAnswer(log_data=log_data, facts=facts, notes=tuple(notes), complete=counted["complete"] and frequent["complete"])
 
 
@@ -92,7 +93,8 @@ async def search(index: LogIndex, arguments: SearchArguments) -> ToolAnswer:
     answer = await index.ask(query, HitsJson)
     notes = _of_closeness(answer) if answer["hits"] else (await _why_empty(index, arguments),)
     facts = {"window": _shown_window(arguments.window(now_ms)), **({"mode": answer["mode"]} if "mode" in answer else {})}
-    return ToolAnswer(log_data={"hits": [_line(one) for one in answer["hits"]]}, facts=facts, notes=notes, complete=answer["complete"])
+    hits = [_line(one) for one in answer["hits"]]
+    return ToolAnswer(log_data={"hits": hits}, facts=facts, notes=(*_of_reach(answer), *notes), complete=answer["complete"])
 
 
 async def templates(index: LogIndex, arguments: TemplatesArguments) -> ToolAnswer:
@@ -105,7 +107,7 @@ async def templates(index: LogIndex, arguments: TemplatesArguments) -> ToolAnswe
     notes = _of_closeness(answer) if answer["templates"] else (await _why_empty(index, arguments),)
     found = [_template(one) for one in answer["templates"]]
     facts = {"window": _shown_window(arguments.window(now_ms))}
-    return ToolAnswer(log_data={"templates": found}, facts=facts, notes=notes, complete=answer["complete"])
+    return ToolAnswer(log_data={"templates": found}, facts=facts, notes=(*_of_reach(answer), *notes), complete=answer["complete"])
 
 
 async def compare(index: LogIndex, arguments: CompareArguments) -> ToolAnswer:
@@ -123,7 +125,7 @@ async def compare(index: LogIndex, arguments: CompareArguments) -> ToolAnswer:
     totals = answer["totals"]
     notes = _of_closeness(answer) or (() if any(totals.values()) else (await _why_empty(index, arguments),))
     facts = {"window": _shown_window(now), "compared_with": _shown_window(before), "totals": totals}
-    return ToolAnswer(log_data=changes, facts=facts, notes=notes, complete=answer["complete"])
+    return ToolAnswer(log_data=changes, facts=facts, notes=(*_of_reach(answer), *notes), complete=answer["complete"])
 
 
 async def around(index: LogIndex, arguments: AroundArguments) -> ToolAnswer:
@@ -132,7 +134,8 @@ async def around(index: LogIndex, arguments: AroundArguments) -> ToolAnswer:
     answer = await index.ask({"around": query}, HitsJson)
     lines = [_line(one) | ({"here": True} if one["offset"] == query["offset"] else {}) for one in answer["hits"]]
     notes = () if lines else ("There is no line at this place: it may have expired, or the topic, partition or offset is another.",)
-    return ToolAnswer(log_data={"lines": lines}, facts={"where": arguments.where.strip()}, notes=notes, complete=answer["complete"])
+    facts = {"where": arguments.where.strip()}
+    return ToolAnswer(log_data={"lines": lines}, facts=facts, notes=(*_of_reach(answer), *notes), complete=answer["complete"])
 
 
 async def lookup(index: LogIndex, arguments: LookupArguments) -> ToolAnswer:
@@ -156,7 +159,7 @@ async def lookup(index: LogIndex, arguments: LookupArguments) -> ToolAnswer:
         " masks it otherwise. `similar` has the nearest kinds; a score of 1 is the same kind."
     )
     log_data = {"masked": masked, "similar": [_template(one) for one in similar["templates"]]}
-    return ToolAnswer(log_data=log_data, facts=facts, notes=(note,), complete=similar["complete"])
+    return ToolAnswer(log_data=log_data, facts=facts, notes=(*_of_reach(similar), note), complete=similar["complete"])
 
 
 async def _known(index: LogIndex, found: TemplatesJson, by_id: Mapping[str, LineTemplate], facts: Mapping[str, object]) -> ToolAnswer:
@@ -171,7 +174,8 @@ async def _known(index: LogIndex, found: TemplatesJson, by_id: Mapping[str, Line
         "volume": [{"time": shown_time(one["time"]), "lines": one["lines"]} for one in volume["counts"]],
     }
     complete = found["complete"] and whole["complete"] and volume["complete"]
-    return ToolAnswer(log_data=log_data, facts={**facts, "bucket_s": volume.get("bucket_ms", 0) / 1000}, complete=complete)
+    facts = {**facts, "bucket_s": volume.get("bucket_ms", 0) / 1000}
+    return ToolAnswer(log_data=log_data, facts=facts, notes=_of_reach(volume), complete=complete)
 
 
 async def _lag(index: LogIndex) -> tuple[list[dict[str, object]] | None, list[str]]:
@@ -191,6 +195,11 @@ async def _lag(index: LogIndex) -> tuple[list[dict[str, object]] | None, list[st
 def _of_closeness(answer: HitsJson | TemplatesJson | ChangesJson) -> tuple[str, ...]:
     """Return a note where nothing that was found has to do with the question."""
     return (_NOTHING_CLOSE,) if answer.get("nothing_close") else ()
+
+
+def _of_reach(answer: AnsweredJson) -> tuple[str, ...]:
+    """Return a note where records still wait in Kafka."""
+    return (said,) if (said := behind_text(answer)) else ()
 
 
 async def _why_empty(index: LogIndex, arguments: Filtered) -> str:

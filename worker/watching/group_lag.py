@@ -10,7 +10,8 @@ from typing import Final, Literal, NamedTuple
 
 from consumers.record import Partition
 from consumers.source import KafkaRefused
-from worker.asking.worker_answers import BehindJson, GroupLagJson, LagJson, MemberJson, OutlookJson, PartitionLagJson
+from worker.asking.answers import OutlookJson
+from worker.asking.worker_answers import BehindJson, GroupLagJson, LagJson, MemberJson, PartitionLagJson
 from worker.runtime.kafka_admin import BrokerAway
 from worker.watching.group_offsets import ConsumerGroup
 from worker.watching.group_positions import KafkaPositions

@@ -14,6 +14,7 @@ from consumers.source import KafkaRefused
 from worker.runtime.kafka_admin import BrokerAway
 from worker.watching.group_offsets import ConsumerGroup, GroupPosition, read_positions
 from worker.watching.group_positions import GroupState, KafkaPositions
+from worker.watching.index_reach import IndexReach, partition_reach
 from worker.watching.lag_history import LagHistory, LagPoint, point_of
 from worker.watching.partition_lag import Lag, LagSnapshot, lag_by_partition
 from worker.watching.probe import ProbeFailed
@@ -43,14 +44,19 @@ class LagWatch:
         clock: Callable[[], float],
         wall_ms: Callable[[], float],
         history: LagHistory | None = None,
+        reach: IndexReach | None = None,
     ) -> None:
-        """`owned` returns the partitions of all groups that this worker owns now; each look adds a point to `history`."""
+        """`owned` returns the partitions of all groups that this worker owns now; each look adds a point to `history`.
+
+        `reach` is told of all partitions of the first group's topics, whoever owns them.
+        """
         self._connect = connect
         self._groups = groups
         self._owned = owned
         self._clock = clock
         self._wall_ms = wall_ms
         self._history = history or LagHistory()
+        self._reach = reach
         self._kafka: KafkaPositions | None = None
         self.by_partition: Mapping[Partition, PartitionLag] = {}
         """From the last snapshot; replaced as a whole."""
@@ -61,7 +67,8 @@ class LagWatch:
         """Take a snapshot. Raises ProbeFailed when Kafka does not answer, or refuses."""
         try:
             self._kafka = self._kafka or self._connect()
-            now, courses = self._snapshot(self._kafka, set(self._owned()))
+            owned = set(self._owned())
+            now, courses = self._snapshot(self._kafka, owned)
         except BrokerAway as error:
             raise ProbeFailed(str(error)) from None
         except KafkaRefused as error:
@@ -69,8 +76,14 @@ class LagWatch:
             self.close()
             raise ProbeFailed(str(error)) from None
         lags = lag_by_partition(courses, now)
-        self.by_partition = {one.partition: PartitionLag(one, lags[one.partition]) for one in now.positions}
+        self.by_partition = {one.partition: PartitionLag(one, lags[one.partition]) for one in now.positions if one.partition in owned}
         self.read_s = now.at_s
+        if self._reach is not None:
+            reads = self._groups[0].subscription
+            logs = [one.partition for one in now.positions if reads.reads(one.partition.topic)]
+            self._reach.note(
+                now.at_s, now.at_ms, [partition_reach(one, courses[one], now.oldest_ms.get(one), lags[one].outlook) for one in logs]
+            )
 
     def close(self) -> None:
         """Close the connection; the client's threads end with the last reference to it."""
@@ -80,7 +93,7 @@ class LagWatch:
 
     def _snapshot(self, kafka: KafkaPositions, owned: Collection[Partition]) -> tuple[LagSnapshot, dict[Partition, list[LagPoint]]]:
         at_s, at_ms = self._clock(), int(self._wall_ms())
-        by_group = {group.name: _read_owned(kafka, group, owned) for group in self._groups}
+        by_group = {group.name: _read_positions(kafka, group, owned) for group in self._groups}
         courses = {}
         for name, found in by_group.items():
             for one in found:
@@ -88,12 +101,12 @@ class LagWatch:
                 courses[one.partition] = self._history.course_until(name, one.partition, point)
                 self._history.add_point(name, one.partition, point)
         positions = [one for found in by_group.values() for one in found]
-        oldest_ms = kafka.times_at({one.partition: one.next_offset for one in positions if one.lag_records})
+        oldest_ms = kafka.times_at({one.partition: one.next_offset for one in positions if one.lag_records and one.partition in owned})
         return LagSnapshot(at_s=at_s, at_ms=at_ms, state=_UNASKED, positions=positions, oldest_ms=oldest_ms), courses
 
 
-def _read_owned(kafka: KafkaPositions, group: ConsumerGroup, owned: Collection[Partition]) -> list[GroupPosition]:
-    """Return a group's positions in what is owned. Raises BrokerAway; KafkaRefused also for a name that does not exist.
+def _read_positions(kafka: KafkaPositions, group: ConsumerGroup, owned: Collection[Partition]) -> list[GroupPosition]:
+    """Return a group's positions in its topics. Raises BrokerAway; KafkaRefused also for a name that does not exist.
 
     Of the topics that fit a pattern only those that are owned are asked for: all topics of a cluster are too much every few seconds. One of
     them that was deleted is left out; it is owned until the next rebalance.
@@ -101,14 +114,14 @@ def _read_owned(kafka: KafkaPositions, group: ConsumerGroup, owned: Collection[P
     reads = group.subscription
     fitting = reads.matching({partition.topic for partition in owned}) if reads.patterns else frozenset()
     try:
-        return _read_topics(kafka, group, dict.fromkeys((*reads.names, *sorted(fitting))), owned)
+        return _read_topics(kafka, group, dict.fromkeys((*reads.names, *sorted(fitting))))
     except TopicUnknown:
         existing = fitting.intersection(kafka.topics())
         if existing == fitting:
             raise
-        return _read_topics(kafka, group, dict.fromkeys((*reads.names, *sorted(existing))), owned)
+        return _read_topics(kafka, group, dict.fromkeys((*reads.names, *sorted(existing))))
 
 
-def _read_topics(kafka: KafkaPositions, group: ConsumerGroup, topics: Iterable[str], owned: Collection[Partition]) -> list[GroupPosition]:
+def _read_topics(kafka: KafkaPositions, group: ConsumerGroup, topics: Iterable[str]) -> list[GroupPosition]:
     asked = group._replace(subscription=Subscription(names=tuple(topics)))
-    return [one for one in read_positions(kafka, asked) if one.partition in owned] if asked.subscription.names else []
+    return read_positions(kafka, asked) if asked.subscription.names else []

@@ -101,7 +101,7 @@ def outlook_of(course: Sequence[LagPoint], age_s: float | None) -> Outlook:
     now = course[-1]
     if not now.records:
         return Outlook("caught_up")
-    if min(math.inf if age_s is None else age_s, _waits_s(course)) < KEEPS_UP_S:
+    if min(math.inf if age_s is None else age_s, now.at_s - seen_after(course)) < KEEPS_UP_S:
         return Outlook("keeps_up")
     points = _unbroken(course)
     if now.at_s - next(one.at_s for one in points if one.committed == now.committed) >= STILL_S:
@@ -147,14 +147,17 @@ def _of_trend(now: LagPoint, trend: _Trend | None) -> Outlook:
     return Outlook("catches_up", (middle_s / (1 + share), middle_s / (1 - share)), trend.gain)
 
 
-def _waits_s(course: Sequence[LagPoint]) -> float:
-    """Return for how long the oldest record has waited at most, whatever time it names; infinite if it came before the first look."""
-    now, before = course[-1], None
+def seen_after(course: Sequence[LagPoint]) -> float:
+    """Return the last look before the oldest record that waits was there, whatever time it names: seconds on the monotonic clock.
+
+    The last look if none waits; -infinity if it came before the first look.
+    """
+    now, seen_s = course[-1], -math.inf
     for one in course:
         if one.end_offset > now.end_offset - now.records:
             break
-        before = one
-    return math.inf if before is None else now.at_s - before.at_s
+        seen_s = one.at_s
+    return seen_s
 
 
 def _unbroken(course: Sequence[LagPoint]) -> Sequence[LagPoint]:

@@ -1,7 +1,8 @@
 """What a query gets back, when its receipt settles, and how long a busy sink is retried."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from tests.fakes.sink import FakeSink
 from tests.template_ids import id_of
 from tests.worker.chain import QUERIES, Chain
 from tests.world import blocks, line
+from worker.asking.answers import ReachJson
 from worker.asking.refusals import QueryReply
 from worker.asking.requests import QueryRequest, Requester
 from worker.querying.answer import LONGEST_S, PATIENCE_S, RETRY_S, Answer
@@ -265,6 +267,35 @@ def test_an_index_that_works_long_in_vain_is_not_asked_for_ever(chain: Chain) ->
     assert reply["error"]["code"] == "unavailable"
     assert "10 s were not enough" in reply["error"]["reason"]
     assert chain.now_s < 125
+
+
+def test_an_answer_from_an_index_that_is_behind_is_not_complete_but_for_exports_and_tails(chain: Chain) -> None:
+    behind: ReachJson = {"indexed_until_ms": 5, "behind_records": 7, "behind": []}
+    asked: list[tuple[float, Collection[str], Collection[str]]] = []
+
+    def reach(asked_s: float, topics: Collection[str], not_topics: Collection[str]) -> ReachJson:
+        asked.append((asked_s, topics, not_topics))
+        return behind
+
+    step = Answer(sink=chain.sink, reader=BlockReader(chain.sink, clock=chain.clock), surroundings=chain.surroundings, reach=reach)
+
+    def ask_one(**query: object) -> dict[str, Any]:
+        chain.ask(query)
+        step.step(chain.answer_lane.take(10) or [])
+        return dict(chain.answer()[-1])
+
+    filters = {"topic": ["apps"], "not_topic": ["audit"]}
+    for form in ("lines", "templates", "counts"):
+        reply = ask_one(**{"as": form, "filters": {**filters, "family": ["0" * 16]}})
+        assert (reply["complete"], reply["behind_records"], reply["indexed_until_ms"], reply["behind"]) == (False, 7, 5, [])
+    assert asked == [(chain.now_s, ["apps"], ["audit"])] * 3
+    ask_one(around={"topic": "other", "partition": 0, "offset": 0})
+    assert asked.pop() == (chain.now_s, ["other"], [])
+    for form in ("export", "tail"):
+        assert ask_one(**{"as": form}).keys().isdisjoint(behind)
+    behind.pop("behind")
+    reply = ask_one(**{"as": "templates"})
+    assert (reply["complete"], reply["behind_records"], "behind" in reply) == (True, 7, False)
 
 
 def test_the_stage_ends_when_its_lane_is_closed_and_everybody_has_an_answer(chain: Chain) -> None:

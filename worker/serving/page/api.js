@@ -3,6 +3,8 @@
 // A cookie holds the sign-in, so no request carries a token. Where the worker wants one, the sign-in form is shown once, however many
 // requests were refused, and they are asked again after it.
 
+import { noteReach } from "./reach.js";
+
 /** What the worker answered instead of what was asked for. */
 export class ApiError extends Error {
   /** @param {{status: number, code: string, field?: string, reason: string, retryAfter?: number | null}} error */
@@ -34,8 +36,10 @@ let session = null;
  * @param {How} [how]
  * @returns {Promise<any>}
  */
-export function ask(path, body, { signal } = {}) {
-  return request(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal });
+export async function ask(path, body, { signal } = {}) {
+  const answer = await request(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal });
+  noteReach(answer);
+  return answer;
 }
 
 /**

@@ -4,6 +4,7 @@
 import { el } from "./dom.js";
 import { bindKeys, showKeys } from "./keys.js";
 import { explain } from "./explain.js";
+import { onReach } from "./reach.js";
 import { listen, read, tabHref, visit } from "./state.js";
 
 /** @typedef {{update: (state: any) => void, close: () => void}} View */
@@ -67,6 +68,14 @@ function addTab(tab, name) {
   return link;
 }
 
+/** Mark the Lag tab while answers lack what waits in Kafka. @param {boolean} isBehind */
+function markLag(isBehind) {
+  const link = tabs.querySelector('[data-tab="lag"]');
+  if (link === null || link.hasAttribute("data-behind") === isBehind) return;
+  link.toggleAttribute("data-behind", isBehind);
+  link.replaceChildren(TABS.lag.name, ...(isBehind ? [el("span", { class: "visually-hidden" }, "(the index is behind)")] : []));
+}
+
 /** Follow links to states of this page without loading it again. @param {MouseEvent} event */
 function follow(event) {
   const link = event.target instanceof Element ? event.target.closest("a[href^='?']") : null;
@@ -101,5 +110,6 @@ tools.append(
 );
 document.addEventListener("click", follow);
 listen(show);
+onReach(markLag);
 show(read());
 import("./sign_in.js").then((form) => form.mountSession(tools));

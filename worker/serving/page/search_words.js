@@ -4,6 +4,7 @@ import { ask } from "./api.js";
 import { el } from "./dom.js";
 import { duration, plural, relative, time } from "./format.js";
 import { isExact } from "./exact.js";
+import { behindSentence, whyIncomplete } from "./reach.js";
 import { filtersOf, isListing, wanted } from "./search_request.js";
 import { go, NO_FILTERS } from "./state.js";
 
@@ -19,7 +20,7 @@ export function found(state, answer, range, isWidened, tookMs) {
   const count = (answer.hits ?? answer.templates).length;
   const took = `Answered in ${duration(tookMs / 1000)}.`;
   const widened = isWidened ? ["There is nothing in the last hour."] : [];
-  const cut = answer.complete === false ? ["Not everything could be read in time: there may be more."] : [];
+  const cut = [whyIncomplete(answer, "Not everything could be read in time: there may be more.")].filter(Boolean);
   if (count === 0) return ["Nothing found."];
   if (isListing(state)) return [`The ${plural(count, "most frequent family", "most frequent families")} of lines ${range.label}.`, ...widened, ...cut, took];
   if (state.q.trim() === "") return [`The newest ${plural(count, "line")} ${range.label}.`, ...widened, ...cut, took];
@@ -42,10 +43,13 @@ export async function nothingFound(state, range, status, signal) {
   const hasFilters = Object.keys(anyTime).length > 0;
   const hasTime = range.since_ms !== null || range.until_ms !== null;
   try {
-    const { counts } = await ask("/api/counts", { by: ["level"], filters: anyTime }, { signal });
-    if (counts.length > 0) status.say(...(state.q.trim() ? noFit(state, range, hasTime, hasFilters) : notInTime(range, counts)));
-    else if (hasFilters) status.say("No line passes these filters, at any time. ", clearFilters());
-    else status.say("The index holds no lines yet. They appear some seconds after they reach Kafka; the Lag tab says how far the worker is, the Doctor tab what is missing.");
+    const answer = await ask("/api/counts", { by: ["level"], filters: anyTime }, { signal });
+    const { counts } = answer;
+    const behind = behindSentence(answer);
+    const first = behind ? [`${behind} `] : [];
+    if (counts.length > 0) status.say(...first, ...(state.q.trim() ? noFit(state, range, hasTime, hasFilters) : notInTime(range, counts)));
+    else if (hasFilters) status.say(...first, "No line passes these filters, at any time. ", clearFilters());
+    else status.say(...first, "The index holds no lines yet. They appear some seconds after they reach Kafka; the Lag tab says how far the worker is, the Doctor tab what is missing.");
   } catch (error) {
     if (!signal.aborted) status.say("Nothing found. What there is could not be counted: ask again.");
   }

@@ -8,6 +8,7 @@ import { clear, el } from "./dom.js";
 import { number, plural, time, wordsOf } from "./format.js";
 import { bindKeys } from "./keys.js";
 import { allTime, rangeOf } from "./range.js";
+import { whyIncomplete } from "./reach.js";
 import { moveOver } from "./rove.js";
 import { filtersOf } from "./search_request.js";
 import { go, NO_FILTERS } from "./state.js";
@@ -88,7 +89,7 @@ export function open(view, state) {
     const found = answer.templates;
     const rows = draw(found, filters, signal);
     more.hidden = found.length < wanted(state) || found.length >= MOST;
-    status.say(...foundSentence(found, range, answer.complete, state));
+    status.say(...foundSentence(found, range, answer, state));
     if (found.length < FEW && range.since_ms !== null) clear(help, offer("Look in all time", { since: "all", until: "" }));
     if (found.length === 0) return;
     void showSuggestions(masks, filters.topic ?? [], signal);
@@ -183,9 +184,9 @@ function offer(text, changes) {
   return el("button", { type: "button", class: "small", onclick: () => go(changes) }, text);
 }
 
-/** @param {any[]} found @param {import("./range.js").Range} range @param {boolean} complete @param {State} state */
-function foundSentence(found, range, complete, state) {
-  const cut = complete ? "" : " Not everything was read: a shorter time gives all.";
+/** @param {any[]} found @param {import("./range.js").Range} range @param {any} answer @param {State} state */
+function foundSentence(found, range, answer, state) {
+  const cut = cutOf(answer);
   if (found.length === 0) {
     const why = state.q.trim() ? " has these words. Try other words, or look by meaning." : range.since_ms === null ? "; nothing is indexed that passes the filters." : ".";
     return [el("strong", {}, `No template ${range.label}`), `${why}${cut}`];
@@ -199,11 +200,17 @@ function changedSentence(found, answer, windows, state) {
   const against = namedBefore(state.against ?? "", windows.before);
   const { lines, before } = answer.totals;
   const totals = `${plural(lines, "line")} against ${number(before)} in ${against}.`;
-  const cut = answer.complete ? "" : " Not everything was read: a shorter time gives all.";
+  const cut = cutOf(answer);
   if (lines === 0 && before === 0) return [el("strong", {}, "Neither time has lines.")];
   const [one, many] = CAME[/** @type {keyof typeof CAME} */ (state.show)];
   const result = found.length === 0 ? `No family ${one}.` : `${plural(found.length, "family", "families")} ${found.length === 1 ? one : many}.`;
   return [el("strong", {}, result), ` ${totals}${cut}`];
+}
+
+/** Why an answer is not complete, behind a blank; "" if it is. @param {any} answer */
+function cutOf(answer) {
+  const why = whyIncomplete(answer, "Not everything was read: a shorter time gives all.");
+  return why && ` ${why}`;
 }
 
 /** From when on the charts of changed families are drawn: both times if they are neighbours. @param {any} windows @param {any[]} found */
