@@ -51,10 +51,10 @@ quick: $(READY) ## two thirds of the tests, in a minute on two cores: those that
 	@$(VENV)/bin/python -m pytest -n 3 --dist worksteal --quick $(ARGS)
 
 test: $(READY) ## what must pass to land: all tests but the `long` ones, on real servers (Docker, or Java, Maven, redis-server, and root for Milvus; else skipped)
-	@$(VENV)/bin/python -m pytest -n 4 --dist loadgroup --servers --record .cache/durations.jsonl $(ARGS)
+	@$(VENV)/bin/python -m pytest -n 4 --dist loadgroup --servers --record=.cache/durations.jsonl $(ARGS)
 
 nightly: $(READY) vllm ## what takes an hour: the tests marked `long`, more kills and odd lines, vLLM, compose, sanitizers, and a soak of 10 minutes
-	@$(VENV)/bin/python -m pytest -n 4 --dist loadgroup --servers --nightly --record .cache/durations-nightly.jsonl $(ARGS)
+	@$(VENV)/bin/python -m pytest -n 4 --dist loadgroup --servers --nightly --record=.cache/durations-nightly.jsonl $(ARGS)
 	@$(VENV)/bin/python -m tests.soak --minutes 10
 
 freeze: $(READY) ## `make test` on a machine that stalls: processes are frozen at random, beside other work
