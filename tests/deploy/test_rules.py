@@ -9,6 +9,8 @@ import yaml
 
 from tests.deploy.promql import DEPLOY, RULES, SCRAPED, groupings, labels_of, rules, selectors
 from tests.deploy.promtool import promtool
+from worker.watching.alert_rules import RUNBOOKS, runbook_url
+from worker.watching.canary import LOST_S
 from worker.watching.conditions import CONDITIONS, Condition
 
 CONFIG = DEPLOY / "prometheus" / "prometheus.yml"
@@ -33,6 +35,7 @@ def told(condition: Condition, at_s: int, *instances: str) -> dict[str, Any]:
     alerts = []
     for instance in instances:
         texts = {name: getattr(condition, name) for name in ("summary", "description", "runbook")}
+        texts["runbook_url"] = runbook_url(condition.name)
         for place, value in (("$labels.about", ABOUT), ("$labels.instance", instance)):
             texts = {name: text.replace(f"{{{{ {place} }}}}", value) for name, text in texts.items()}
         of = {"instance": instance} if "$labels.instance" in condition.summary else {}
@@ -81,8 +84,25 @@ def test_an_alert_says_how_bad_it_is_what_it_means_and_what_to_do(subtests: pyte
     for alert in ALERTS:
         with subtests.test(name_of(alert)):
             assert alert["labels"]["severity"] in ("warning", "critical")
-            assert set(alert["annotations"]) == {"summary", "description", "runbook"}
+            assert set(alert["annotations"]) == {"summary", "description", "runbook", "runbook_url"}
             assert all(text.strip() for text in alert["annotations"].values())
+
+
+def test_an_alert_leads_to_its_section_of_the_page_that_explains_it(subtests: pytest.Subtests) -> None:
+    page = (DEPLOY.parent / RUNBOOKS).read_text(encoding="utf-8")
+    sections = {section.lower(): section for section in re.findall(r"^### (\w+)$", page, re.MULTILINE)}
+    for alert in ALERTS:
+        with subtests.test(name_of(alert)):
+            file, _, anchor = alert["annotations"]["runbook_url"].partition("#")
+            assert (file, sections.get(anchor)) == (RUNBOOKS, alert["alert"])
+
+
+def test_the_alert_of_the_canary_says_after_how_long_and_that_it_may_be_lag_alone() -> None:
+    (alert,) = (one for one in ALERTS if one["alert"] == "VectailCanaryLost")
+    said, what_to_do = alert["annotations"]["summary"], alert["annotations"]["description"]
+    assert said.endswith(f"was not found by a search within {LOST_S:.0f} s")
+    assert "That may be lag alone" in what_to_do
+    assert alert["annotations"]["runbook"].startswith("vectail lag")
 
 
 def test_an_alert_names_the_place(subtests: pytest.Subtests) -> None:

@@ -14,6 +14,9 @@ _HEAD: Final = """\
 # the time on any of them. Only that no worker answers is judged here.
 groups:"""
 _WIDTH: Final = 140
+RUNBOOKS: Final = "docs/operations.md"
+"""Where `runbook_url` leads: the page with a section for each alert, here a path in the repository. An address of a copy that you serve
+goes here."""
 
 
 _GROUPS: Final[Sequence[tuple[str, Sequence[Condition]]]] = (
@@ -27,6 +30,11 @@ _GROUPS: Final[Sequence[tuple[str, Sequence[Condition]]]] = (
 def rules_file() -> str:
     """Return the whole file as YAML."""
     return "\n".join([_HEAD, *_lines()]) + "\n"
+
+
+def runbook_url(name: str) -> str:
+    """Return the address of an alert's section; its anchor is the name as GitHub writes it."""
+    return f"{RUNBOOKS}#{name.lower()}"
 
 
 def _lines() -> Iterator[str]:
@@ -59,6 +67,7 @@ def _alerts(conditions: Sequence[Condition]) -> Iterator[str]:
         yield "          description: >-"
         yield from textwrap.wrap(condition.description, _WIDTH, initial_indent=" " * 12, subsequent_indent=" " * 12, break_on_hyphens=False)
         yield f"          runbook: {json.dumps(condition.runbook, ensure_ascii=False)}"
+        yield f"          runbook_url: {json.dumps(runbook_url(condition.name))}"
 
 
 def _said_by_workers(condition: Condition) -> str:

@@ -42,7 +42,9 @@ SEARCHABLE_SECONDS = Metric(
     "vectail_searchable_seconds", "histogram", "Time from a record's Kafka timestamp until the index acknowledged a line of it."
 )
 CANARY_SECONDS = Metric("vectail_canary_seconds", "histogram", "Time from sending a canary until a search found it.")
-CANARY_TOTAL = Metric("vectail_canary_total", "counter", "Canaries by result: found or lost.", ("result",))
+CANARY_TOTAL = Metric(
+    "vectail_canary_total", "counter", "Canaries by result: found, or lost: not within 60 s, as lag alone can cause.", ("result",)
+)
 
 LAG_RECORDS = Metric(
     "vectail_consumer_lag_records", "gauge", "Records from the committed offset to the partition's end, as Kafka reports them.", _PARTITION

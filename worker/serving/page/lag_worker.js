@@ -154,7 +154,7 @@ function showEngine(body, status) {
     ["Index", [index.blocks, index.templates].some((one) => one !== null && one !== undefined) ? indexed(index) : "not known"],
     typeof index.written_lines === "number" ? ["Written", `${plural(index.written_lines, "line")} by this worker`] : null,
     ["Masks", status.masks],
-    canary ? ["Canary", `${number(canary.found ?? 0)} found, ${number(canary.lost ?? 0)} lost${typeof canary.p50_s === "number" ? `, half of them within ${duration(canary.p50_s)}` : ""}`] : null,
+    canary ? ["Canary", `${number(canary.found ?? 0)} found, ${number(canary.lost ?? 0)} not within 60 s${typeof canary.p50_s === "number" ? `, half of them within ${duration(canary.p50_s)}` : ""}`] : null,
   ];
   clear(body, el("dl", { class: "pairs" }, facts.filter((one) => one !== null).map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))));
 }
