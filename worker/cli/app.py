@@ -49,7 +49,8 @@ app = typer.Typer(
     Exit codes: 0 done; 1 something failed or did not answer; 2 something must be changed first (an option, a setting, a file, a
     topic, the model, the index, the installation); 3 `run` did not drain in time; 130 ended by Ctrl-C.
     """,
-    **TYPER_SETTINGS,
+    context_settings={"help_option_names": ["--help", "-h"]},
+    **(TYPER_SETTINGS | {"add_completion": True}),
 )
 topics_app = typer.Typer(help="Create the Kafka topics that vectail needs.", **TYPER_SETTINGS)
 config_app = typer.Typer(help="Check the settings, or show all of them.", **TYPER_SETTINGS)
@@ -57,6 +58,24 @@ for verbs in (search_app, positions_app, verify_app):
     app.add_typer(verbs)
 for verb, verbs in (("dlq", dlq_app), ("topics", topics_app), ("config", config_app), ("masks", masks_app), ("model", model_app)):
     app.add_typer(verbs, name=verb)
+
+
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
+        from worker.runtime.process import vectail_version
+
+        print_text(f"vectail {vectail_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", "-V", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Take the options that stand before a verb."""
 
 
 @app.command("demo")

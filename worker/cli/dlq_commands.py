@@ -29,6 +29,7 @@ class LetterOptions:
     topic: Annotated[str | None, typer.Option(help="Only records of this topic.", metavar="NAME")] = None
 
 
+@dlq_app.command("list", hidden=True)
 @dlq_app.command("ls")
 @takes_options
 @takes_shared()

@@ -7,6 +7,7 @@ import pytest
 
 from tests.worker.cli.conftest import RunHere
 from tests.worker.cli.console import ROOT, vectail
+from worker.runtime.process import vectail_version
 
 VERBS = (
     *("demo", "run", "peek", "feed", "search", "lag", "offsets show", "offsets reset", "dlq ls", "dlq show", "dlq replay", "verify"),
@@ -42,9 +43,27 @@ def test_a_verb_explains_itself_and_its_options(run_here: RunHere, subtests: pyt
             ended = run_here(*verb.split(), "--help")
 
             assert (ended.exit_code, ended.err) == (0, "")
+            assert run_here(*verb.split(), "-h") == ended
             assert ended.out.startswith(f"Usage: vectail {verb} ")
             for name in OPTIONS.get(verb, ()):
                 assert name in ended.out
+
+
+def test_the_usual_short_options_are_those_of_the_program(run_here: RunHere) -> None:
+    assert run_here("-h") == run_here("--help")
+    assert run_here("--version") == run_here("-V") == (0, f"vectail {vectail_version()}\n", "")
+
+
+def test_a_shell_completes_verbs_and_options_once_it_is_told_how(run_here: RunHere) -> None:
+    assert "complete -o default -F _vectail_completion vectail" in run_here("--show-completion", "bash").out
+    for typed, offered in (("vectail sear", "search"), ("vectail dlq sh", "show"), ("vectail lag --wat", "--watch")):
+        asked = {"_VECTAIL_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+        assert offered in vectail(env=asked).out.split()
+
+
+def test_dlq_list_is_dlq_ls(run_here: RunHere) -> None:
+    assert run_here("dlq", "list", "--help").out == run_here("dlq", "ls", "--help").out.replace("dlq ls [", "dlq list [")
+    assert "list " not in run_here("dlq", "--help").out.partition("Commands:")[2]
 
 
 def test_no_summary_in_the_list_of_verbs_is_cut_off(run_here: RunHere) -> None:
@@ -66,6 +85,6 @@ def test_help_and_version_do_not_wait_for_large_libraries() -> None:
         "import sys; from worker.cli.app import run_app; code = run_app();"
         "print(code, sorted({'pymilvus', 'milvus_lite', 'pyarrow', 'llama_cpp', 'numpy'} & set(sys.modules)))"
     )
-    for word in ("--help", "version"):
+    for word in ("--help", "--version", "version"):
         child = subprocess.run([sys.executable, "-c", look, word], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
         assert child.stdout.endswith("\n0 []\n")
