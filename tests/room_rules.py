@@ -26,7 +26,7 @@ MOST_IN_ROOM: Final[Mapping[str, int]] = {
     "sinks": 2_350,
     "sinks/milvus": 3_950,
     "sinks/reading": 3_350,
-    "worker/asking": 1_400,
+    "worker/asking": 1_430,
     "worker/cli": 6_200,
     "worker/connections": 250,
     "worker/embedding": 1_300,
@@ -35,14 +35,14 @@ MOST_IN_ROOM: Final[Mapping[str, int]] = {
     "worker/embedding/model": 1_700,
     "worker/estimate": 1_100,
     "worker/indexing": 5_450,
-    "worker/inspecting": 5_500,
+    "worker/inspecting": 5_550,
     "worker/masks": 950,
     "worker/querying": 4_050,
     "worker/runtime": 1_800,
     "worker/service": 2_000,
     "worker/serving": 3_150,
     "worker/settings": 1_250,
-    "worker/watching": 2_630,
+    "worker/watching": 2_780,
 }
 """Lines of Python, with a little room: raise one with the reason in the commit, or take something away."""
 MOST_UNLISTED: Final = 500

@@ -81,6 +81,8 @@ def letters(now_ms: int) -> dict[str, Any]:
         "size_bytes": 310,
         "replayable": True,
         "obstacle": "",
+        "setting": "topic.format",
+        "way_back": "",
         "replayed": False,
     }
     listed: list[dict[str, Any]] = [
@@ -93,7 +95,8 @@ def letters(now_ms: int) -> dict[str, Any]:
         usual
         | {"id": "0/2", "partition": 0, "offset": 77, "time_ms": now_ms - 900_000, "stage": "admit", "kind": "too_large"}
         | {"reason": "1,203,441 bytes, at most 1,000,000", "preview": "GIF89a…", "size_bytes": 1_203_441}
-        | {"replayable": False, "obstacle": "its bytes were not kept"}
+        | {"replayable": False, "obstacle": "its bytes were not kept", "setting": "decode.max_record_bytes"}
+        | {"way_back": "while Kafka holds the record: `vectail offsets reset --topic logs --partition 0 --to 77`"}
     )
     return {
         "letters": listed,

@@ -140,6 +140,15 @@ def test_a_reason_shows_only_its_letters(world: StubWorld, watched: Watched) -> 
     expect(letters.first).to_contain_text("GIF89a")
 
 
+def test_letters_that_cannot_be_replayed_say_which_setting_decides_and_the_way_back(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?tab=letters")
+    page.get_by_role("group", name="Reasons").get_by_role("button", name=re.compile("at most 1,000,000")).click()
+    letter = page.get_by_role("list", name="Dead letters").locator("> li")
+    expect(letter).to_contain_text("decided by decode.max_record_bytes")
+    expect(letter).to_contain_text("vectail offsets reset --topic logs --partition 0 --to 77")
+    expect(page.get_by_label(re.compile("None of these can be replayed. Kafka may still hold"))).to_be_disabled()
+
+
 def test_doctor_names_the_problem_first_with_what_to_do(world: StubWorld, watched: Watched) -> None:
     page = watched.open(f"{world.url}/?tab=doctor")
     expect(page.locator("#view").get_by_role("status").first).to_contain_text("1 problem and 1 warning")

@@ -225,7 +225,9 @@ class LetterJson(TypedDict):
     size_bytes: Count
     pieces: NotRequired[Count | None]
     replayable: bool
-    obstacle: str
+    obstacle: Annotated[str, Says("description", "why it cannot be replayed; empty if it can")]
+    setting: Annotated[str, Says("description", "which setting decides that such a record is refused; empty if none does")]
+    way_back: Annotated[str, Says("description", "how its record can still be indexed, where it cannot be replayed")]
     replayed: bool
     partly_replayed: NotRequired[bool]
 

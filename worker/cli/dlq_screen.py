@@ -9,6 +9,7 @@ from worker.cli.dlq import LetterKindJson, ListedLettersJson, StoredLetterJson
 from worker.cli.dlq_replay import ReplayReportJson
 from worker.cli.screen import Screen, shown_text, shown_times
 from worker.cli.screen_tables import Column, facts
+from worker.inspecting.letter_advice import deciding_setting, way_back
 from worker.inspecting.stored_dead_letters import StoredDeadLetter
 from worker.runtime.logs import printable
 from worker.runtime.wording import counted
@@ -64,15 +65,18 @@ def show_list(screen: Screen, result: ListedLettersJson) -> None:
 def show_letter(screen: Screen, letter: StoredDeadLetter) -> None:
     """Show one letter in full."""
     own = letter.letter
-    state = "yes" if letter.is_replayed else "in part" if letter.is_partly_replayed else letter.obstacle or "no"
+    state = "yes" if letter.is_replayed else "in part" if letter.is_partly_replayed else "no"
     told = {
         "dead letter": f"{own.partition}/{own.offset} of {own.topic}, {_time(own.time_ms)}",
         "record": f"{_record(letter.topic, letter.partition, letter.offset)}, {_time(letter.time_ms)}",
         "stage": letter.stage,
         "reason": letter.reason,
         "replayed": state,
+        "obstacle": "" if letter.is_replayed else letter.obstacle,
+        "way back": way_back(letter, letter.obstacle),
+        "setting": deciding_setting(letter),
     }
-    screen.lines(facts(told.items()))
+    screen.lines(facts((name, value) for name, value in told.items() if value))
     if not letter.is_whole:
         screen.say(f"{len(letter.pieces) or letter.unlisted_pieces:,} pieces were rejected:")
         for sub, chunk, reason in letter.pieces[:_MOST_PIECES]:

@@ -14,6 +14,7 @@ from consumers.groupless.groupless_reader import GrouplessReader, RangeUnreadabl
 from consumers.kafka.source_settings import SourceMisconfigured
 from worker.asking.refusals import BadQuery, Refused
 from worker.asking.worker_answers import DeadLettersJson, LetterJson, ReasonCountJson
+from worker.inspecting.letter_advice import deciding_setting, way_back
 from worker.inspecting.newest_dead_letters import NewestLetter, read_newest_letters
 from worker.settings.settings import Settings
 from worker.settings.tables import new_redactor
@@ -87,6 +88,8 @@ class DeadLetterDocument:
             "pieces": None if letter.is_whole else len(letter.pieces) or letter.unlisted_pieces,
             "replayable": not obstacle and not letter.is_replayed,
             "obstacle": obstacle,
+            "setting": deciding_setting(letter),
+            "way_back": way_back(letter, obstacle),
             "replayed": letter.is_replayed,
             "partly_replayed": letter.is_partly_replayed,
         }

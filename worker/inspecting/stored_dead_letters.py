@@ -30,7 +30,7 @@ _NUMBERS: Final = {
 """The headers that are numbers, with what they may be; the offset after a record's is an offset too."""
 _PLACE: Final = frozenset({"__connect.errors.partition", "__connect.errors.offset"})
 NO_RECORD = "a line that never became a record: feed it again"
-CUT = "only its head was kept: the record was too large for the dead-letter topic"
+CUT = "the letter holds only the beginning of its record, which was too large for the dead-letter topic"
 ALTERED = "it does not hold the bytes that its headers name"
 
 

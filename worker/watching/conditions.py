@@ -140,8 +140,8 @@ RECORDS: Final = (
         severity="critical",
         summary="A test line of {{ $labels.instance }} (its canary) was not found by a search within 60 s",
         fine="every canary of the last 10 minutes was found within 60 s",
-        description="New lines need longer than 60 s until a search finds them. That may be lag alone: while the queue is 4 minutes long, a "
-        "line is found after 4 minutes, the canary too, and nothing is lost. If `vectail lag` shows less than a minute, something between "
+        description="New lines need longer than 60 s until a search finds them. That may be lag alone: while the queue is 4 minutes long, "
+        "a line is found after 4 minutes, the canary too, and nothing is lost. If `vectail lag` shows less than that, something between "
         "Kafka, the engine, the index and search is broken or too slow. If no other alert says where, compare the topics with the index.",
         runbook="vectail lag; vectail verify; vectail search",
         judge=judges.counted_lately("vectail_canary_total", (), result="lost"),

@@ -1,9 +1,13 @@
 """What a person sees of a replay, and of no dead letters."""
 
+import re
+
 from tests.worker.cli.conftest import NewScreen
+from tests.worker.inspecting.audited_index import dead_letter, read_back, record
 from worker.cli.dlq import StoredLetterJson
-from worker.cli.dlq_screen import show_list, show_replayed
+from worker.cli.dlq_screen import show_letter, show_list, show_replayed
 from worker.inspecting.kept_records import OTHER_BYTES
+from worker.inspecting.stored_dead_letters import CUT
 
 
 def test_letters_whose_lines_were_there_and_those_that_are_refused_are_told_apart(new_screen: NewScreen) -> None:
@@ -51,3 +55,17 @@ def test_no_dead_letters_is_said(new_screen: NewScreen) -> None:
     screen, written = new_screen(80)
     show_list(screen, {"topic": "dead", "letters": 0, "replayed": 0, "kinds": [], "newest": []})
     assert written.getvalue() == "No dead letters in dead.\n"
+
+
+def test_whether_a_letter_was_replayed_stands_apart_from_why_it_cannot_be_and_from_the_way_back(new_screen: NewScreen) -> None:
+    whole = read_back(dead_letter(record(77, b"disk full"), "too_large: 9 bytes, 4 are allowed"))
+    cut = whole._replace(letter=whole.letter._replace(value=b"disk"))
+    screen, written = new_screen(400)
+    show_letter(screen, cut)
+    told = dict(re.findall(r"^([a-z ]+?)  +(.*)$", written.getvalue(), re.MULTILINE))
+    assert (told["replayed"], told["obstacle"], told["setting"]) == ("no", CUT, "decode.max_record_bytes")
+    assert "`vectail offsets reset --topic logs --partition 0 --to 77`" in told["way back"]
+    screen, written = new_screen(400)
+    show_letter(screen, cut._replace(is_replayed=True))
+    assert "replayed     yes\n" in written.getvalue()
+    assert not {"obstacle", "way back"} & {line.split("  ")[0] for line in written.getvalue().splitlines()}

@@ -113,6 +113,7 @@ def test_dead_letters_are_shown_with_reason_place_and_a_redacted_beginning(world
     one, hidden = sorted(document["letters"], key=lambda letter: letter["offset"])
     assert (one["topic"], one["partition"], one["offset"], one["preview"]) == (world.topic, 1, 0, "�one")
     assert (one["replayable"], one["replayed"], one["obstacle"], one["size_bytes"]) == (True, False, "", 4)
+    assert (one["setting"], one["way_back"]) == ("topic.format", "")
     assert one["reason"].startswith("undecodable")
     assert "hunter2" not in hidden["preview"]
     assert len(hidden["preview"]) == 300

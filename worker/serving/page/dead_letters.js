@@ -17,11 +17,11 @@ const MOST_AT_ONCE = 100;
 
 /** What the worker's reasons mean, by their heading: what stands before the first ": ". */
 const MEANING = /** @type {Record<string, string>} */ ({
-  undecodable: "The bytes are not what the topic's format says. Correct the producer or the topic's settings.",
+  undecodable: "The bytes are not what the topic's format says. Correct the producer or the topic's settings (topic.format).",
   unknown_schema: "The schema registry does not have its schema. Register it, then replay.",
-  too_large: "The record is larger than the worker takes.",
+  too_large: "The record is larger than the worker takes: decode.max_record_bytes allows it.",
   too_many_entries: "The record holds more entries than the worker takes.",
-  too_many_chunks: "The line is longer than the worker cuts into pieces. Allow more pieces, then replay.",
+  too_many_chunks: "The line is longer than the worker cuts into pieces. Allow more pieces (decode.max_chunks), then replay.",
   "refused by the sink": "The index refuses the row.",
 });
 
@@ -66,7 +66,7 @@ export function open(view, state) {
 
   function draw() {
     list.classList.remove("old");
-    const shown = answer.letters.filter((/** @type {any} */ one) => !state.reason || (hasReason(one, state.reason) && one.topic === state.of));
+    const shown = shownLetters();
     const known = new Set(shown.map((/** @type {any} */ one) => one.id));
     for (const id of selected) if (!known.has(id)) selected.delete(id);
     rows = new Map();
@@ -119,9 +119,22 @@ export function open(view, state) {
     selectAll.disabled = rows.size === 0;
     selectAll.checked = rows.size > 0 && selected.size === rows.size;
     selectAll.indeterminate = selected.size > 0 && selected.size < rows.size;
-    selectLabel.textContent = rows.size === 0 ? "None of these can be replayed" : `All ${number(rows.size)} shown that can be replayed`;
+    selectLabel.textContent = answer === null ? "" : rows.size === 0 ? noneText() : `All ${number(rows.size)} shown that can be replayed`;
     replay.disabled = selected.size === 0;
     replay.textContent = selected.size === 0 ? "Replay" : `Replay ${plural(selected.size, "letter")}`;
+  }
+
+  /** @returns {any[]} those of the chosen reason */
+  function shownLetters() {
+    return answer.letters.filter((/** @type {any} */ one) => !state.reason || (hasReason(one, state.reason) && one.topic === state.of));
+  }
+
+  function noneText() {
+    const shown = shownLetters();
+    if (shown.length > 0 && shown.every((/** @type {any} */ one) => one.replayed)) return "All of these were replayed";
+    return shown.some((/** @type {any} */ one) => one.way_back)
+      ? "None of these can be replayed. Kafka may still hold their records: each letter says the way back"
+      : "None of these can be replayed: each letter says why";
   }
 
   async function startReplay() {

@@ -35,8 +35,10 @@ export function letterRow(letter, isChosen, onchoose) {
         el("span", {}, `refused at ${letter.stage}`),
         letter.pieces ? el("span", {}, `${plural(Array.isArray(letter.pieces) ? letter.pieces.length : letter.pieces, "piece")} of it`) : null,
         el("span", {}, bytes(letter.size_bytes)),
+        letter.setting ? el("span", {}, "decided by ", el("code", {}, letter.setting)) : null,
         el("code", {}, `vectail dlq show ${letter.id}`),
       ),
+      letter.way_back ? el("p", { class: "quiet" }, el("strong", {}, "The way back: "), visible(letter.way_back)) : null,
       letter.preview ? el("div", { class: "preview" }, logText(letter.preview)) : el("p", { class: "quiet" }, "It has no value."),
     ),
   );
