@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from sinks.reading.group_names import FIELD
 from worker.asking.answers import CountedFamilyJson
-from worker.cli.screen import Screen, shown_text, shown_times
+from worker.cli.screen import Screen, shown_times
 from worker.cli.screen_tables import NONE, Column, StyledText
 from worker.cli.search_screen import COUNT_CUT, Answer, say_incomplete, shown_alike, shown_fits
 from worker.runtime.logs import printable
@@ -43,7 +43,7 @@ def _show_families(screen: Screen, answer: Answer) -> None:
     elif families:
         screen.say("These lines are counted:")
     for one in families[:_FAMILIES]:
-        text = " · ".join(part for part in (printable(one.get("name", "")), shown_text(one["text"]), shown_alike(one)) if part)
+        text = " · ".join(part for part in (printable(one.get("name", "")), screen.text(one["text"]), shown_alike(one)) if part)
         screen.write((f"  {' '.join(shown_fits([one])):>11}  ", "green"), (text, ""))
     if len(families) > _FAMILIES:
         screen.say(f"  and {len(families) - _FAMILIES} kinds more.")
@@ -74,7 +74,7 @@ def _show_table(screen: Screen, answer: Answer, counts: Sequence[Count]) -> None
     columns = [group(name) for name in answer["by"] if name != with_text]
     columns += [Column("lines", "lines", "cyan", is_right=True), Column("", lambda count: _bar(count["lines"] / most))]
     if with_text is not None:
-        columns.append(Column(with_text, lambda count: _named_text(count, with_text), is_wide=True))
+        columns.append(Column(with_text, lambda count: _named_text(screen, count, with_text), is_wide=True))
     screen.rows(counts, columns)
 
 
@@ -82,7 +82,7 @@ def _bar(share: float) -> str:
     return "█" * max(round(_BAR_CHARACTERS * share), 1)
 
 
-def _named_text(count: Count, of: str) -> list[StyledText]:
+def _named_text(screen: Screen, count: Count, of: str) -> list[StyledText]:
     """Return what a template or a family is called, and its text."""
     name: list[StyledText] = [(printable(count["name"]), "bold"), ("  ", "")] if "name" in count else []
-    return [*name, (shown_text(count["text"] or count[of]), "")]
+    return [*name, (screen.text(count["text"] or count[of]), "")]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from worker.cli.dlq import LetterKindJson, ListedLettersJson, StoredLetterJson
 from worker.cli.dlq_replay import ReplayReportJson
-from worker.cli.screen import Screen, shown_text, shown_times
+from worker.cli.screen import Screen, shown_times
 from worker.cli.screen_tables import Column, facts
 from worker.inspecting.letter_advice import deciding_setting, way_back
 from worker.inspecting.stored_dead_letters import StoredDeadLetter
@@ -116,7 +116,7 @@ def show_replayed(screen: Screen, result: ReplayReportJson) -> None:
         screen.say(f"{counted(result['left'], 'letter')} left{partly}:")
     for one in result["left_letters"][:_MOST_LEFT]:
         what = "" if one["pieces"] is None else f"{counted(one['pieces'], 'piece')}: "
-        screen.say(f"  {one['partition']}/{one['offset']}  {_record_of(one)}  {what}{shown_text(one['reason'])}")
+        screen.say(f"  {one['partition']}/{one['offset']}  {_record_of(one)}  {what}{screen.text(one['reason'])}")
     if result["left"] > _MOST_LEFT:
         screen.say(f"  … and {result['left'] - _MOST_LEFT:,} more (`vectail dlq ls` shows them)")
 

@@ -1,4 +1,4 @@
-"""What a person sees of `vectail peek`: each record with what came of it, then the totals. Fits 80 columns; the text itself comes last."""
+"""What a person sees of `vectail peek`: each record with what came of it, then the totals. Fits 80 columns of a terminal."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from textwrap import wrap
 from typing import Any
 
-from worker.cli.screen import Screen, shown_text
+from worker.cli.screen import Screen
 from worker.cli.screen_tables import StyledText
 from worker.runtime.logs import printable
 from worker.runtime.wording import counted, cut
@@ -21,7 +21,7 @@ def show_peek(screen: Screen, told: Mapping[str, Any]) -> None:
         screen.say(f"{told['topic']} holds no records." if told["source"] == "topic" else "There are no lines.")
         return
     for record in told["records"]:
-        for parts in _shown_record(record, screen.width):
+        for parts in _shown_record(record, screen):
             screen.write(*parts)
         screen.say("")
     for sentence in _totals(told["summary"], told["masks"]):
@@ -29,7 +29,7 @@ def show_peek(screen: Screen, told: Mapping[str, Any]) -> None:
             screen.say(line)
 
 
-def _shown_record(record: Mapping[str, Any], width: int) -> Iterator[Sequence[StyledText]]:
+def _shown_record(record: Mapping[str, Any], screen: Screen) -> Iterator[Sequence[StyledText]]:
     where = f"{record['partition']}/{record['offset']}"
     form = record["format"] or "-"
     if record["outcome"] == "rejected":
@@ -41,28 +41,28 @@ def _shown_record(record: Mapping[str, Any], width: int) -> Iterator[Sequence[St
     else:
         yield (where, "bold"), (f"  {form}", "dim")
     for note in record["notes"]:
-        yield from _noted(note, width)
+        yield from _noted(note, screen.width)
     for entry in record["entries"]:
-        yield from _shown_entry(entry, width)
+        yield from _shown_entry(entry, screen)
 
 
-def _shown_entry(entry: Mapping[str, Any], width: int) -> Iterator[Sequence[StyledText]]:
-    room = max(width - _LABEL_WIDTH - 2, 20)
+def _shown_entry(entry: Mapping[str, Any], screen: Screen) -> Iterator[Sequence[StyledText]]:
+    room = max(screen.width - _LABEL_WIDTH - 2, 20)
     time = "none" if entry["time"] is None else f"{_shown_time(entry['time'])}{_SAID_BY[entry['time_from']]}"
     yield _labelled("time", time)
     yield _labelled("level", f"{printable(entry['level']) or '-'}    service  {printable(entry['service']) or '-'}")
     if entry["fields"]:
         named = (f"{name}={value}" for name, value in json.loads(entry["fields"]).items())
         yield _labelled("fields", cut(printable(" ".join(named)), room))
-    yield _labelled("text", cut(shown_text(entry["text"]), room))
+    yield _labelled("text", cut(screen.text(entry["text"]), room))
     if entry["trace"]:
-        yield _labelled("trace", cut(shown_text(entry["trace"].lstrip("\n")), room))
+        yield _labelled("trace", cut(screen.text(entry["trace"].lstrip("\n")), room))
     if entry["dropped_by"] is not None:
         yield _labelled("dropped", f"by the rule {entry['dropped_by']}", "yellow")
     for chunk in entry["chunks"]:
-        yield _labelled("template", f"{cut(shown_text(chunk['template']), room - 14)}  {counted(chunk['tokens'], 'token')}", "cyan")
+        yield _labelled("template", f"{cut(screen.text(chunk['template']), room - 14)}  {counted(chunk['tokens'], 'token')}", "cyan")
     for note in entry["notes"]:
-        yield from _noted(note, width)
+        yield from _noted(note, screen.width)
 
 
 def _noted(note: str, width: int) -> Iterator[Sequence[StyledText]]:

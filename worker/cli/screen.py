@@ -1,10 +1,12 @@
 """What a person sees: lines, tables, and figures that change while work goes on.
 
-Colours and live figures on a terminal, plain lines elsewhere; with `--json` the screen is silent and the caller prints one object.
+Colours (unless NO_COLOR is set) and live figures on a terminal; elsewhere plain lines for other programs: a row is one line, and nothing is
+cut, wrapped or ruled. With `--json` the screen is silent and the caller prints one object.
 Warnings go to standard error, so they are seen either way. Whatever it is given, a terminal shows it and interprets nothing. The modules
 named `…_screen.py` say which columns there are; only this module knows rich.
 """
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -48,12 +50,12 @@ class Screen:
     """
 
     def __init__(self, *, silent: bool = False, console: Console | None = None) -> None:
-        self._console = console or Console(quiet=silent, highlight=False, soft_wrap=False)
+        self._console = console or _new_console(silent=silent)
 
     @property
     def width(self) -> int:
-        """Characters per line."""
-        return self._console.width
+        """Characters per line; without a terminal there is room for everything."""
+        return self._console.width if self._console.is_terminal else sys.maxsize
 
     @property
     def is_terminal(self) -> bool:
@@ -69,21 +71,38 @@ class Screen:
         self._console.print(_text_of(parts), soft_wrap=True)
 
     def table(self, columns: Sequence[TableColumn], rows: Iterable[Sequence[Cell]]) -> None:
-        """Write a table as wide as the console."""
-        self._console.print(_table(columns, rows))
+        """Write a table as wide as the terminal; elsewhere as wide as its cells."""
+        if self._console.is_terminal:
+            self._console.print(_table(columns, rows))
+        else:
+            named: list[Column[Sequence[Cell]]] = [
+                Column(column.title, place, is_right=column.is_right) for place, column in enumerate(columns)
+            ]
+            self._plain_lines(tables.table(rows, named))
 
     def rows(self, rows: Sequence[Row], columns: Sequence[Column[Row]]) -> None:
-        """Write a table: as wide as the console if one column is wide, else as wide as its cells."""
-        if not any(column.is_wide for column in columns):
+        """Write a table: as wide as the terminal if one column is wide, else as wide as its cells."""
+        if not self._console.is_terminal:
+            self._plain_lines(tables.table(rows, columns))
+        elif not any(column.is_wide for column in columns):
             self.lines(tables.table(rows, columns))
-            return
-        cells = [[tables.cell(column.of(row)) for column in columns] for row in rows]
-        self.table([TableColumn(shown(one.title), one.style, is_right=one.is_right, is_wide=one.is_wide) for one in columns], cells)
+        else:
+            cells = [[tables.cell(column.of(row)) for column in columns] for row in rows]
+            self.table([TableColumn(shown(one.title), one.style, is_right=one.is_right, is_wide=one.is_wide) for one in columns], cells)
+
+    def text(self, text: str) -> str:
+        """Return a text for display: as `shown_text` on a terminal; elsewhere all of it, on one line."""
+        return shown_text(text) if self._console.is_terminal else printable(text.expandtabs(4))
 
     def lines(self, lines: Iterable[Sequence[StyledText]]) -> None:
         """Write styled lines."""
         for line in lines:
             self.write(*line)
+
+    def _plain_lines(self, lines: Iterable[Sequence[StyledText]]) -> None:
+        """Write the lines of a table, one for each row, without blanks at their ends."""
+        for line in tables.plain(lines):
+            self.say(line.rstrip())
 
     @contextmanager
     def live_lines(self) -> Iterator[Callable[[Sequence[Sequence[StyledText]]], None]]:
@@ -122,6 +141,12 @@ class Screen:
         yield show
         if last:
             self.say(_figures_in_line(last))
+
+
+def _new_console(*, silent: bool) -> Console:
+    """Return a console; where NO_COLOR is set without any style, of which rich by itself leaves out only the colours."""
+    console = Console(quiet=silent, highlight=False, soft_wrap=False)
+    return Console(quiet=silent, highlight=False, soft_wrap=False, color_system=None) if console.no_color else console
 
 
 def shown_text(text: str) -> str:

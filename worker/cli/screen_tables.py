@@ -1,7 +1,7 @@
 """A screen as a list of columns: every verb but `search` and `demo` shows its rows with `table` and single figures with `facts`.
 
 The rows are those of the document that `--json` prints. Nothing is cut: a row that is wider than the terminal wraps there, and is one line
-in a file. Pure: returns styled lines, which `Screen.lines` and `plain` show.
+in a file; line ends inside a cell become blanks. Pure: returns styled lines, which `Screen.lines` and `plain` show.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -50,9 +50,9 @@ def cell(value: object, style: str = "") -> Cell:
 
 
 def table(rows: Iterable[Row], columns: Sequence[Column[Row]]) -> list[list[StyledText]]:
-    """Return the titles, if there are any, and a line for each row; the last column is not padded."""
+    """Return the titles, if there are any, and a line for each row; the last column is not padded, and a cell has no line ends."""
     values = [[column.of(row) for column in columns] for row in rows]
-    cells = [[cell(value, column.style) for value, column in zip(row, columns, strict=True)] for row in values]
+    cells = [[_on_one_line(cell(value, column.style)) for value, column in zip(row, columns, strict=True)] for row in values]
     if any(column.title for column in columns):
         cells.insert(0, [[(shown(column.title), "bold")] for column in columns])
     rights = [column.is_right or any(isinstance(row[place], int | float) for row in values) for place, column in enumerate(columns)]
@@ -68,6 +68,10 @@ def facts(pairs: Iterable[tuple[str, str]]) -> list[list[StyledText]]:
 def plain(lines: Iterable[Sequence[StyledText]]) -> list[str]:
     """Return lines without styles."""
     return ["".join(text for text, _ in line) for line in lines]
+
+
+def _on_one_line(of: Cell) -> Cell:
+    return [(text.replace("\n", "  "), style) for text, style in of]
 
 
 def _width(of: Cell) -> int:

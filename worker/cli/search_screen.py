@@ -14,7 +14,7 @@ from worker.asking.operators import words_sought
 from worker.asking.places import RecordPlace
 from worker.asking.reach import behind_text
 from worker.cli.question_options import advice_of
-from worker.cli.screen import Screen, TableColumn, shown_text, shown_times
+from worker.cli.screen import Screen, TableColumn, shown_times
 from worker.cli.screen_tables import StyledText
 from worker.querying.query_words import terms_of, words_of
 from worker.runtime.logs import printable
@@ -144,7 +144,7 @@ def show_templates(
             example = template["text"] if template["example"] is None else template["example"]
             figures = (*fits[row : row + 1], f"{template['lines']:,}", times[2 * row], times[2 * row + 1])
             name: list[StyledText] = [(printable(template["name"]), _NAME), ("\n", "")] if "name" in template else []
-            rows.append([*([(figure, "")] for figure in figures), [*name, *_line(example, pattern), *_members(template)]])
+            rows.append([*([(figure, "")] for figure in figures), [*name, *_line(screen, example, pattern), *_members(template)]])
         figures_of = (TableColumn("lines", "cyan", is_right=True), TableColumn("first", "dim"), TableColumn("last", "dim"))
         screen.table([*((_FIT,) if fits else ()), *figures_of, TableColumn("example", is_wide=True)], rows)
     say_incomplete(screen, answer, COUNT_CUT)
@@ -195,7 +195,7 @@ def _show_table(
     width = spare if beside else screen.width - HitDetail(first.title, "", firsts).width()
     rows: list[list[Sequence[StyledText]]] = []
     for row, hit in enumerate(hits):
-        line = _line_of(hit, pattern)
+        line = _line_of(screen, hit, pattern)
         fields = shown_fields(hit.get("fields"), width)
         if fields:
             line += [("\n", ""), (fields, _FIELDS)]
@@ -241,11 +241,11 @@ def shown_fields(fields: object, width: int) -> str:
     return shown if len(shown) <= width else f"{shown[: max(width - 1, 0)]}…"
 
 
-def _line_of(hit: HitJson, pattern: re.Pattern[str] | None) -> list[StyledText]:
+def _line_of(screen: Screen, hit: HitJson, pattern: re.Pattern[str] | None) -> list[StyledText]:
     """Return the text of a hit; of one that was sampled only its template is known."""
     if hit["text"] is None:
-        return [("(sampled) ", _FIELDS), *_line(hit["template_text"], None)]
-    return _line(hit["text"], pattern)
+        return [("(sampled) ", _FIELDS), *_line(screen, hit["template_text"], None)]
+    return _line(screen, hit["text"], pattern)
 
 
 def _piece(hit: HitJson) -> str:
@@ -254,9 +254,9 @@ def _piece(hit: HitJson) -> str:
     return f"{hit['chunk'] + 1}/{chunks}" if chunks > 1 else ""
 
 
-def _line(text: str, pattern: re.Pattern[str] | None) -> list[StyledText]:
+def _line(screen: Screen, text: str, pattern: re.Pattern[str] | None) -> list[StyledText]:
     """Return a line for display, with the matches of the pattern in their own style."""
-    shown = shown_text(text)
+    shown = screen.text(text)
     parts: list[StyledText] = []
     end = 0
     for match in () if pattern is None else pattern.finditer(shown):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from worker.cli.estimate_screen import shown_share
-from worker.cli.screen import Screen, shown_text
+from worker.cli.screen import Screen
 from worker.inspecting.window_comparer import FINDING_KINDS
 from worker.runtime.wording import counted
 
@@ -39,7 +39,7 @@ def _show_kind(screen: Screen, kind: str, result: Mapping[str, Any]) -> None:
     for one in found[:SHOWN]:
         piece = "" if one["sub"] is None else f" entry {one['sub']} chunk {one['chunk']}"
         screen.say(
-            f"  {one['topic']}/{one['partition']}@{one['offset']}{piece}  {shown_text(one['detail'])}  {shown_text(one['id'])}".rstrip()
+            f"  {one['topic']}/{one['partition']}@{one['offset']}{piece}  {screen.text(one['detail'])}  {screen.text(one['id'])}".rstrip()
         )
     rest = number - sum(one["number"] for one in found[:SHOWN])
     if rest > 0:

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from worker.cli.opened_index import failures_in_one_line, opened_index
-from worker.cli.screen import Screen, shown_text
+from worker.cli.screen import Screen
 from worker.embedding.loaded import load_model
 from worker.inspecting.template_embedder import TemplateEmbedder
 from worker.inspecting.vector_audit import VectorAuditor
@@ -40,7 +40,7 @@ def show_vectors(screen: Screen, result: Mapping[str, Any]) -> None:
     """Show what `verify_vectors` returned."""
     for one in result["findings"][:SHOWN]:
         repaired = ", repaired" if one["repaired"] else ""
-        screen.say(f"  {one['template']}  {one['detail']}{repaired}  {shown_text(one['text'])}")
+        screen.say(f"  {one['template']}  {one['detail']}{repaired}  {screen.text(one['text'])}")
     if len(result["findings"]) > SHOWN:
         screen.say(f"  … and {len(result['findings']) - SHOWN:,} more (`--json` prints all)")
     compared = f"{counted(result['templates'], 'template')} in {result['seconds']:.1f} s"

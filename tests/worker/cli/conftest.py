@@ -100,6 +100,17 @@ def new_screen() -> NewScreen:
 
 
 @pytest.fixture
+def new_terminal() -> NewScreen:
+    """Return a function like `new_screen`, whose screens are on a terminal without colours."""
+
+    def make(width: int) -> tuple[Screen, io.StringIO]:
+        written = io.StringIO()
+        return Screen(console=Console(file=written, width=width, highlight=False, force_terminal=True, color_system=None)), written
+
+    return make
+
+
+@pytest.fixture
 def read_topic() -> ReadTopic:
     """Read the first `count` records of a topic, oldest first in each partition; takes address, topic and count."""
 

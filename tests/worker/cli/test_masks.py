@@ -61,8 +61,8 @@ def test_in_mode_exact_no_mask_is_on(run_here: RunHere, tmp_path: Path) -> None:
     assert not any(mask["on"] for mask in listed["masks"])
 
 
-def test_a_person_sees_the_list_in_80_columns(run_here: RunHere, settings: Path, new_screen: NewScreen) -> None:
-    screen, written = new_screen(80)
+def test_a_person_sees_the_list_in_80_columns(run_here: RunHere, settings: Path, new_terminal: NewScreen) -> None:
+    screen, written = new_terminal(80)
     show_masks(screen, json.loads(run_here("masks", "list", "--config", str(settings), "--json").out))
     out = written.getvalue()
     assert max(map(len, out.splitlines())) <= 80
@@ -110,8 +110,8 @@ def test_only_the_largest_groups_are_shown_and_the_others_counted(run_here: RunH
     assert "… and 1 more" in run_here("masks", "diff", "default", str(settings), str(file), "-k", "1").out
 
 
-def test_a_person_sees_where_long_templates_differ(new_screen: NewScreen) -> None:
-    screen, written = new_screen(80)
+def test_a_person_sees_where_long_templates_differ(new_terminal: NewScreen) -> None:
+    screen, written = new_terminal(80)
     start = "the same long beginning " * 8
     parts = [{"template": f"{start}{name} and the rest", "lines": 1} for name in ("ada", "bob")]
     group = {"template": f"{start}and the rest", "lines": 2, "parts": 9, "largest": parts}

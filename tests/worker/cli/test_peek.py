@@ -38,7 +38,7 @@ def look(source: Path | str, *, number: int = 10, tables: dict[str, Any] | None 
 
 def shown(told: dict[str, Any]) -> str:
     out = io.StringIO()
-    show_peek(Screen(console=Console(file=out, width=80, highlight=False)), told)
+    show_peek(Screen(console=Console(file=out, width=80, force_terminal=True, color_system=None, highlight=False)), told)
     return out.getvalue()
 
 

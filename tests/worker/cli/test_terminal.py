@@ -24,7 +24,7 @@ WRITERS = {
     "dlq_commands.py": ["sys.stdout.buffer.write"],
     "mcp.py": ["sys.stderr.write"],
     "output.py": ["sys.stderr.write", "sys.stdout.write", "typer.confirm"],
-    "screen.py": ["Console"],
+    "screen.py": ["Console", "Console"],
 }
 """Who writes to a terminal, and how: all of it goes through the functions below, but a constant and what `--raw` asks for."""
 WAYS_TO_WRITE = ("print", "Console", "typer.echo", "typer.secho", "typer.confirm", "typer.prompt", "sys.stdout", "sys.stderr")
