@@ -1,13 +1,15 @@
 """The tabs about the worker and its group: templates, lag, dead letters and their replay, doctor."""
 
 import re
+import time
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.page.parts import hits, parameters
+from tests.page.parts import hits, parameters, status
 from tests.page.stub_documents import TOML, WORKER
-from tests.page.stub_lines import KINDS
+from tests.page.stub_lines import KINDS, MINUTE_MS, shop_lines
 from tests.page.stub_world import StubWorld
 from tests.page.watched import Watched
 
@@ -40,6 +42,21 @@ def test_what_is_new_and_what_is_gone_against_the_hour_before(world: StubWorld, 
     asked = world.asked_for("compare")[-1]
     assert asked.compare is not None
     assert asked.compare.until_ms == asked.filters.since_ms
+
+
+def test_in_an_index_that_began_within_the_time_nothing_is_called_new(fresh_world: Callable[..., StubWorld], watched: Watched) -> None:
+    now_ms = int(time.time() * 1000)
+    young = fresh_world(lines=[one for one in shop_lines(now_ms) if one.time > now_ms - 80 * MINUTE_MS])
+    page = watched.open(f"{young.url}/?tab=templates&since=1h&show=new")
+    expect(status(page)).to_contain_text(re.compile(r"The index begins at .*: too late to call anything new or rising"))
+    expect(templates(page)).to_have_count(0)
+    page.get_by_role("button", name="Most frequent").click()
+    declined = templates(page).filter(has_text="was declined by the bank")
+    expect(declined).to_be_visible()
+    watched.settle(page)
+    expect(declined.get_by_text("new", exact=True)).to_be_hidden()
+    old = templates(watched.open(f"{fresh_world().url}/?tab=templates&since=1h")).filter(has_text="was declined by the bank")
+    expect(old.get_by_text("new", exact=True)).to_be_visible()
 
 
 def test_a_template_opens_its_members_and_leads_to_its_lines(world: StubWorld, watched: Watched) -> None:

@@ -147,6 +147,17 @@ class ChangeJson(GroupJson):
     last: Ms
 
 
+class ChangedGroupJson(TypedDict):
+    """A value of a label or field in both windows; what it is grouped by is under its name, a field as `field:NAME`."""
+
+    change: Literal["new", "gone", "up", "down", "same"]
+    lines: Count
+    before: Count
+    ratio: float | None
+    first: Ms
+    last: Ms
+
+
 class TotalsJson(TypedDict):
     """Lines of both windows."""
 
@@ -243,8 +254,11 @@ class SeveralCountsJson(AnsweredJson):
 class ChangesJson(AnsweredJson):
     """What differs between two windows."""
 
-    compare: list[ChangeJson]
+    compare: list[ChangeJson | ChangedGroupJson]
     totals: TotalsJson
+    begins_ms: NotRequired[
+        Annotated[int, Says("description", "when the index begins, where that is too late to call anything new or rising; so nothing is")]
+    ]
 
 
 class ExportedJson(AnsweredJson):

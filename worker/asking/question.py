@@ -95,7 +95,8 @@ class Query(BaseModel):
     filters: Filters = Filters()
     around: Around | None = None
     by: Groupings | None = None
-    """What counts are grouped by; several groupings make several counts. Not set: `time` if there are `buckets`, else `template`."""
+    """What counts are grouped by; several groupings make several counts. Not set: `time` if there are `buckets`, else `template`. Of a
+    comparison one label or field, of which all values are compared; not set: families."""
     facets: bool | None = None
     """Whether counts by one label or field leave out the filters on that label or field."""
     buckets: int | None = Field(default=None, ge=2, le=MAX_BUCKETS)

@@ -1,31 +1,38 @@
-"""What differs between two windows of time: families, or templates, that are new, gone, or came clearly more or less often.
+"""What differs between two windows of time: what is new, gone, or came clearly more or less often, of families, templates or labels.
 
-The answer step calls it. Both windows are counted as `as: counts` counts by family; windows of different length are compared by rate.
+The answer step calls it. In an index that is hardly older than the window, everything would be new: it says when the index begins, and
+calls nothing new or rising. Both windows are counted as `as: counts` counts by family; windows of different length are compared by rate.
 Whether a difference is noise is judged by the log-likelihood ratio of two Poisson rates (the G-test; 10.83 is its 0.1 % point), which
 also holds for the small numbers of rare kinds. Real logs vary more than that, so a rate must at least double or halve as well.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sinks.reading.counting import CountQuery
+from sinks.reading.group_names import FIELD, FIELD_NAMES
 from sinks.reading.line_filter import LineFilter
+from sinks.reading.selecting import Selection
 from sinks.row import TemplateId
-from worker.asking.answers import ChangeJson, ChangesJson, GroupJson, TotalsJson
+from worker.asking.answers import ChangedGroupJson, ChangeJson, ChangesJson, GroupJson, TotalsJson
 from worker.asking.question import Query, Window
+from worker.asking.refusals import BadQuery
 from worker.querying.counted_kinds import meant_lines, say_meant
 from worker.querying.family_counts import count_families
 from worker.querying.family_listing import shown_group
-from worker.querying.form import Answer, Form, Sources
+from worker.querying.form import Answer, Form, Sources, refuse_set
 from worker.querying.ranking import Index, OutOfTime
 from worker.querying.scope import scope_of
 from worker.querying.search import PreparedQuery
 
 Change = Literal["new", "gone", "up", "down"]
 CHANGES: Final[tuple[Change, ...]] = ("new", "gone", "up", "down")
+_OF_OLD_INDEX: Final = ("new", "up")
+_NOT_COMPARED: Final = ("time", "template", "family", FIELD_NAMES)
 LEAST_G: Final = 10.83
 LEAST_RATIO: Final = 2.0
 """Rates that differ by less are not up or down, however sure it is."""
@@ -43,7 +50,7 @@ class _Counted(NamedTuple):
 
 
 class _Kinds(NamedTuple):
-    """All families, or templates, of one window."""
+    """All families, templates or groups of one window."""
 
     counts: dict[str, _Counted]
     complete: bool
@@ -59,15 +66,36 @@ def compare_windows(index: Index, sought: PreparedQuery, deadline_passed: OutOfT
         both = _within(scope.only, Window(since_ms=min(now.since_ms, before.since_ms), until_ms=max(now.until_ms, before.until_ms)))
         meant = meant_lines(index, sought, scope, both, deadline_passed)
         templates, complete = meant.templates, meant.complete
-    count = _templates if query.expand else _families
+    by = None if query.by is None else query.groupings[0][0]
+    count = partial(_groups, by=by) if by is not None else _templates if query.expand else _families
     ours, theirs = (count(index, _within(scope.only, window), templates, deadline_passed) for window in (now, before))
     pairs = _pairs(ours.counts, theirs.counts, now, before)
-    entries = _entries(index, query, pairs, theirs.counts | ours.counts)
+    begins_ms = _begins_late_ms(index, now, before, deadline_passed)
+    counted = theirs.counts | ours.counts
+    entries: Sequence[ChangeJson | ChangedGroupJson]
+    if by is not None:
+        entries = [] if begins_ms is not None else _group_entries(by, query.k, pairs, counted)
+    else:
+        changes = [one for one in CHANGES if begins_ms is None or one not in _OF_OLD_INDEX]
+        entries = _entries(index, query, pairs, counted, changes)
     totals: TotalsJson = {"lines": int(pairs.now.sum()), "before": int(pairs.before.sum())}
-    answer: ChangesJson = {"compare": entries, "totals": totals, "complete": complete and ours.complete and theirs.complete}
+    answer: ChangesJson = {"compare": [*entries], "totals": totals, "complete": complete and ours.complete and theirs.complete}
+    if begins_ms is not None:
+        answer["begins_ms"] = begins_ms
     if meant is not None:
         say_meant(index, answer, meant)
     return answer
+
+
+def _begins_late_ms(index: Index, now: Window, before: Window, deadline_passed: OutOfTime) -> int | None:
+    """Return when the index begins, if that is too late to call anything new: less than half of a window before this one.
+
+    None if it begins early enough, whatever the filters are; `now.since_ms` if nothing lies before that.
+    """
+    span = index.reader.span_of(Selection(_within(LineFilter(), before)), deadline_passed=deadline_passed)
+    begins_ms = now.since_ms if span is None else max(span[0], before.since_ms)
+    needed_ms = min(now.until_ms - now.since_ms, before.until_ms - before.since_ms) // 2
+    return begins_ms if before.until_ms - begins_ms < needed_ms else None
 
 
 class _Pairs(NamedTuple):
@@ -92,9 +120,9 @@ def _pairs(ours: Mapping[str, _Counted], theirs: Mapping[str, _Counted], now: Wi
     return _Pairs(keys, lines, were, now.until_ms - now.since_ms, before.until_ms - before.since_ms)
 
 
-def _entries(index: Index, query: Query, pairs: _Pairs, counted: Mapping[str, _Counted]) -> list[ChangeJson]:
+def _entries(index: Index, query: Query, pairs: _Pairs, counted: Mapping[str, _Counted], changes: Sequence[Change]) -> list[ChangeJson]:
     """Return of each change the first entries, as a reply shows them; `counted` are now's, or before's of what is gone."""
-    chosen = [(change, at) for change in CHANGES for at in _most_telling(pairs, change)[: query.k].tolist()]
+    chosen = [(change, at) for change in changes for at in _most_telling(pairs, change)[: query.k].tolist()]
     frequent = {counted[pairs.keys[at]].frequent for _, at in chosen}
     texts = index.sink.templates.texts(frequent) if frequent else {}
     groups = index.templates.groups_of(texts)
@@ -116,6 +144,27 @@ def _entries(index: Index, query: Query, pairs: _Pairs, counted: Mapping[str, _C
             "last": one.last_ms,
         }
         entries.append(cast("ChangeJson", entry))
+    return entries
+
+
+def _group_entries(by: str, most: int, pairs: _Pairs, counted: Mapping[str, _Counted]) -> list[ChangedGroupJson]:
+    """Return groups by a label or field, those that changed most surely first, and those that did not behind them."""
+    changes = {int(at): change for change in CHANGES for at in _most_telling(pairs, change)}
+    surprise = _surprise(pairs)
+    order = sorted(range(len(pairs.keys)), key=lambda at: (at not in changes, -surprise[at], pairs.keys[at]))
+    entries: list[ChangedGroupJson] = []
+    for at in order[:most]:
+        one = counted[pairs.keys[at]]
+        entry = {
+            by: pairs.keys[at],
+            "change": changes.get(at, "same"),
+            "lines": int(pairs.now[at]),
+            "before": int(pairs.before[at]),
+            "ratio": pairs.ratio(at),
+            "first": one.first_ms,
+            "last": one.last_ms,
+        }
+        entries.append(cast("ChangedGroupJson", entry))  # whose further key is what is counted by
     return entries
 
 
@@ -164,8 +213,19 @@ def _templates(index: Index, only: LineFilter, templates: frozenset[TemplateId] 
     return _Kinds(kinds, counted.complete)
 
 
+def _groups(index: Index, only: LineFilter, templates: frozenset[TemplateId] | None, deadline_passed: OutOfTime, by: str) -> _Kinds:
+    wanted = None if templates is None else tuple(sorted(templates))
+    counted = index.reader.count(CountQuery(only, templates=wanted, by=(by,)), deadline_passed=deadline_passed)
+    kinds = {str(row.key[0]): _Counted(row.lines, row.first_ms, row.last_ms, 0, TemplateId("")) for row in counted.rows}
+    return _Kinds(kinds, counted.complete)
+
+
 def _check(query: Query) -> None:
     _ = query.windows
+    if query.by is not None:
+        if query.is_several or len(query.groupings[0]) > 1 or query.groupings[0][0] in _NOT_COMPARED:
+            raise BadQuery("by", f"compare takes one label or field: service, level, topic or {FIELD}NAME; without it, families")
+        refuse_set("is for families, not for groups", expand=query.expand)
 
 
 def _open(sources: Sources) -> Answer:
@@ -178,7 +238,7 @@ def _open(sources: Sources) -> Answer:
 COMPARE = Form(
     "compare",
     _open,
-    takes=("compare", "expand"),
+    takes=("compare", "expand", "by"),
     check=_check,
     path="/api/compare",
     schema="Changes",

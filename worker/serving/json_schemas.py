@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from worker.asking import answers, worker_answers
-from worker.asking.answers import ADDED, QUERY, CountedAnswerJson, CountedJson, Says, SearchedJson
+from worker.asking.answers import ADDED, QUERY, ChangedGroupJson, CountedAnswerJson, CountedJson, Says, SearchedJson
 from worker.asking.filters import FILTERS
 from worker.asking.question import Query
 from worker.querying.around import AROUND
@@ -83,5 +83,5 @@ def _object(of: type) -> Schema:
     always = of.__required_keys__ | {ADDED}  # type: ignore[attr-defined] # which a TypedDict has
     required = [name for name in hints if name in always]
     properties = {name: schema_of(hint) for name, hint in hints.items()}
-    is_open = {"additionalProperties": {"type": "string"}, "description": of.__doc__} if of is CountedJson else {}
+    is_open = {"additionalProperties": {"type": "string"}, "description": of.__doc__} if of in (ChangedGroupJson, CountedJson) else {}
     return {"type": "object", "properties": properties, "required": required, **is_open}

@@ -45,7 +45,7 @@ def test_search_as_json_is_one_object(served: Served, run_here: RunHere) -> None
 
     answer = json.loads(ended.out)
     assert (ended.exit_code, ended.err) == (0, "")
-    assert set(answer) == {"text", "complete", "mode", "seconds", "hits", "counted"}
+    assert set(answer) == {"text", "complete", "mode", "seconds", "hits", "counted", "behind_records", "indexed_until_ms"}
     assert len(answer["hits"]) == 1
     assert answer["hits"][0]["text"] in LINES
 
@@ -72,7 +72,7 @@ def test_templates_like_a_text_as_json_are_one_object(served: Served, run_here: 
 
     answer = json.loads(ended.out)
     assert (ended.exit_code, ended.err) == (0, "")
-    assert list(answer) == ["text", "complete", "mode", "seconds", "templates"]
+    assert set(answer) == {"text", "complete", "mode", "seconds", "templates", "behind_records", "indexed_until_ms"}
     (template,) = answer["templates"]
     assert list(template) == ["family", "text", "templates", "lines", "first", "last", "example", "score", "similarity"]
     assert (template["lines"], template["templates"], template["example"] in LINES) == (len(LINES), 1, True)

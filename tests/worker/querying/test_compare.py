@@ -12,6 +12,7 @@ from consumers.text.mask_patterns import NEW_IN_VERSION_5
 from sinks.line import Line
 from tests.template_ids import id_of
 from tests.world import index_of, line, open_sink, template, unit
+from worker.asking.refusals import BadQuery
 from worker.querying.compare import compare_windows
 from worker.querying.forms import parse_query
 from worker.querying.ranking import Index
@@ -111,6 +112,55 @@ def test_across_a_change_of_masks_old_templates_are_gone_and_others_new_but_wher
     assert [text for change, text, *_ in families if change == "new"] == ["pulled"], "an old template without its name is of the new family"
     assert compare(stored(before, now))["totals"] == {"lines": 45, "before": 45}
     assert told(compare(stored(now, now), expand=True)) == [], "nothing is new once both windows lie behind the change"
+
+
+@pytest.mark.parametrize("first_min", [None, 31, 29])
+def test_nothing_is_called_new_or_rising_in_an_index_that_is_hardly_older_than_the_window(first_min: int | None) -> None:
+    is_young = first_min != 29
+    lines = [line(n, template_text="disk full", time=HOUR_MS + n, service="disk") for n in range(50)]
+    if first_min is not None:
+        lines += [line(60 + n, template_text="net down", time=first_min * 60_000 + n, service="net") for n in range(9)]
+    index = index_of(open_sink([template("disk full", unit(1.0)), template("net down", unit(0.0, 1.0))]), lines)
+    answer = compare(index)
+    assert [change for change, *_ in told(answer)] == [*([] if is_young else ["new"]), *([] if first_min is None else ["gone"])]
+    assert answer.get("begins_ms") == (None if not is_young else HOUR_MS if first_min is None else first_min * 60_000)
+    filtered = compare(index, filters={"service": ["disk"]})
+    assert [change for change, *_ in told(filtered)] == ([] if is_young else ["new"]), "filters do not say how old the index is"
+    assert bool(compare(index, by=["service"])["compare"]) is not is_young
+
+
+def test_values_of_a_label_or_field_are_compared_too_the_surest_change_first() -> None:
+    counts = {"payments": (20, 200), "search": (50, 55), "mailer": (9, 0), "stock": (0, 4)}
+    lines: list[Line] = []
+    for service, both in counts.items():
+        for begin_ms, count in zip((0, HOUR_MS), both, strict=True):
+            lines += [line(len(lines) + n, template_text="disk full", time=begin_ms + n, service=service) for n in range(count)]
+    index = index_of(open_sink([template("disk full", unit(1.0))]), lines)
+    answer = compare(index, by=["service"])
+    assert [(one["service"], one["change"], one["lines"], one["before"], one["ratio"]) for one in answer["compare"]] == [
+        ("payments", "up", 200, 20, 10.0),
+        ("mailer", "gone", 0, 9, 0.0),
+        ("stock", "new", 4, 0, None),
+        ("search", "same", 55, 50, 1.1),
+    ]
+    assert answer["totals"] == {"lines": 259, "before": 79}
+    assert [one["service"] for one in compare(index, by=["service"], k=2)["compare"]] == ["payments", "mailer"]
+    assert [one["service"] for one in compare(index, by=["service"], filters={"service": ["stock"]})["compare"]] == ["stock"]
+    assert [one["lines"] for one in compare(index, by=["field:pod"])["compare"]] == [259], "none of them has it"
+
+
+@pytest.mark.parametrize(
+    ("request_", "reason"),
+    [
+        ({"by": ["time"]}, "by: compare takes one label or field"),
+        ({"by": ["service", "level"]}, "by: compare takes one label or field"),
+        ({"by": [["service"]]}, "by: compare takes one label or field"),
+        ({"by": ["service"], "expand": True}, "expand: is for families, not for groups"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(request_: dict[str, Any], reason: str) -> None:
+    with pytest.raises(BadQuery, match=reason):
+        compare(stored({"disk full": 1}, {"disk full": 1}), **request_)
 
 
 def test_filters_and_a_text_say_what_is_compared_and_what_is_gone_counts_too() -> None:

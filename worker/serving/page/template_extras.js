@@ -49,17 +49,20 @@ export function showShares(rows, { filters, signal }) {
  */
 export function showFirstSeen(rows, families, { filters, now, signal }) {
   return leftOut(signal, async () => {
-    const { since_ms, until_ms: _until, ...others } = filters;
+    const { since_ms, until_ms, ...others } = filters;
     if (since_ms === undefined) {
-      const isOld = families.some((one) => one.first < now - DAY_MS);
-      rows.forEach((row, place) => row.showFirst(families[place].first, isOld && families[place].first >= now - DAY_MS));
+      const hasOld = families.some((one) => one.first < now - DAY_MS);
+      rows.forEach((row, place) => row.showFirst(families[place].first, hasOld && families[place].first >= now - DAY_MS));
       return;
     }
+    const oldBefore = since_ms - ((until_ms ?? now) - since_ms) / 2;
+    const { counts } = await ask("/api/counts", { by: ["level"], top: 1, filters: { until_ms: Math.round(oldBefore) } }, { signal });
+    const isOld = counts.length > 0; // in an index that is hardly older than the time that is shown, everything would be new
     for (const some of parts(rows)) {
       const body = { k: some.length, filters: { ...others, until_ms: since_ms, family: some.map((row) => row.family) } };
       const { templates, complete } = await ask("/api/templates", body, { signal });
       const before = new Map(templates.map((/** @type {any} */ one) => [one.family, one.first]));
-      for (const row of some) row.showFirst(before.get(row.family) ?? null, complete && !before.has(row.family));
+      for (const row of some) row.showFirst(before.get(row.family) ?? null, isOld && complete && !before.has(row.family));
     }
   });
 }

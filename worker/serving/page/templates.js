@@ -202,6 +202,8 @@ function changedSentence(found, answer, windows, state) {
   const totals = `${plural(lines, "line")} against ${number(before)} in ${against}.`;
   const cut = cutOf(answer);
   if (lines === 0 && before === 0) return [el("strong", {}, "Neither time has lines.")];
+  if (answer.begins_ms !== undefined && (state.show === "new" || state.show === "up"))
+    return [el("strong", {}, `The index begins at ${time(answer.begins_ms)}`), `: too late to call anything new or rising. ${totals}${cut}`];
   const [one, many] = CAME[/** @type {keyof typeof CAME} */ (state.show)];
   const result = found.length === 0 ? `No family ${one}.` : `${plural(found.length, "family", "families")} ${found.length === 1 ? one : many}.`;
   return [el("strong", {}, result), ` ${totals}${cut}`];
