@@ -36,6 +36,7 @@ def test_what_is_new_and_what_is_gone_against_the_hour_before(world: StubWorld, 
     expect(templates(page)).to_have_count(1)
     expect(templates(page).first).to_contain_text("was declined by the bank")
     expect(templates(page).first).to_contain_text("new")
+    expect(templates(page).first).to_contain_text("ERROR")
     page.get_by_role("button", name=re.compile("^Gone")).click()
     expect(templates(page)).to_have_count(1)
     expect(templates(page).first).to_contain_text("cache warmed")
@@ -90,6 +91,15 @@ def test_words_filter_the_templates(world: StubWorld, watched: Watched) -> None:
     page.get_by_label("Filter", exact=True).fill("disk")
     expect(templates(page)).to_have_count(1)
     expect(templates(page).first).to_contain_text("% full")
+
+
+def test_charts_of_families_count_only_what_the_operators_of_the_words_let_pass(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?tab=templates&since=all&q=connection+-db-3.shop")
+    expect(templates(page).first.get_by_role("img")).to_be_visible()
+    watched.settle(page)
+    charts = [query for query in world.asked_for("counts") if query.by == ["time", "family"]]
+    assert charts
+    assert all(query.filters.not_phrases == ["db-3.shop"] and query.text is None for query in charts)
 
 
 def test_lag_shows_totals_partitions_and_whose_figures_they_are(world: StubWorld, watched: Watched) -> None:

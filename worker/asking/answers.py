@@ -139,6 +139,7 @@ class ChangeJson(GroupJson):
     change: Literal["new", "gone", "up", "down"]
     template: NotRequired[str]
     text: str
+    level: Annotated[str, Says("description", "that most of its lines have; empty if they name none")]
     templates: Count
     lines: Count
     before: Count

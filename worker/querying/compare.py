@@ -6,13 +6,14 @@ Whether a difference is noise is judged by the log-likelihood ratio of two Poiss
 also holds for the small numbers of rare kinds. Real logs vary more than that, so a rate must at least double or halve as well.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Final, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from consumers.decode.levels import LEVELS
 from sinks.reading.counting import CountQuery
 from sinks.reading.group_names import FIELD, FIELD_NAMES
 from sinks.reading.line_filter import LineFilter
@@ -31,6 +32,7 @@ from worker.querying.search import PreparedQuery
 
 Change = Literal["new", "gone", "up", "down"]
 CHANGES: Final[tuple[Change, ...]] = ("new", "gone", "up", "down")
+_SEVERITY: Final = {level: place for place, level in enumerate(LEVELS, 1)}
 _OF_OLD_INDEX: Final = ("new", "up")
 _NOT_COMPARED: Final = ("time", "template", "family", FIELD_NAMES)
 LEAST_G: Final = 10.83
@@ -121,9 +123,14 @@ def _pairs(ours: Mapping[str, _Counted], theirs: Mapping[str, _Counted], now: Wi
 
 
 def _entries(index: Index, query: Query, pairs: _Pairs, counted: Mapping[str, _Counted], changes: Sequence[Change]) -> list[ChangeJson]:
-    """Return of each change the first entries, as a reply shows them; `counted` are now's, or before's of what is gone."""
+    """Return of each change the first entries, as a reply shows them, the most severe first and of these the surest.
+
+    `counted` are now's, or before's of what is gone.
+    """
     chosen = [(change, at) for change in changes for at in _most_telling(pairs, change)[: query.k].tolist()]
     frequent = {counted[pairs.keys[at]].frequent for _, at in chosen}
+    levels = _levels(index, frequent, query.windows)
+    chosen.sort(key=lambda one: (CHANGES.index(one[0]), -_SEVERITY.get(levels.get(counted[pairs.keys[one[1]]].frequent, ""), 0)))
     texts = index.sink.templates.texts(frequent) if frequent else {}
     groups = index.templates.groups_of(texts)
     entries: list[ChangeJson] = []
@@ -136,6 +143,7 @@ def _entries(index: Index, query: Query, pairs: _Pairs, counted: Mapping[str, _C
             "change": change,
             **({"template": key, **named} if query.expand else {**named, "family": key}),
             "text": texts.get(one.frequent, ""),
+            "level": levels.get(one.frequent, ""),
             "templates": one.templates,
             "lines": int(pairs.now[at]),
             "before": int(pairs.before[at]),
@@ -145,6 +153,16 @@ def _entries(index: Index, query: Query, pairs: _Pairs, counted: Mapping[str, _C
         }
         entries.append(cast("ChangeJson", entry))
     return entries
+
+
+def _levels(index: Index, templates: Collection[TemplateId], windows: tuple[Window, Window]) -> dict[TemplateId, str]:
+    """Return the level that most lines of each template have, in both windows."""
+    if not templates:
+        return {}
+    since_ms, until_ms = min(one.since_ms for one in windows), max(one.until_ms for one in windows)
+    only = LineFilter(since_ms=since_ms, until_ms=until_ms)
+    counted = index.reader.count(CountQuery(only, templates=tuple(sorted(templates)), by=("template", "level")))
+    return {TemplateId(str(row.key[0])): str(row.key[1]) for row in sorted(counted.rows, key=lambda row: row.lines)}
 
 
 def _group_entries(by: str, most: int, pairs: _Pairs, counted: Mapping[str, _Counted]) -> list[ChangedGroupJson]:

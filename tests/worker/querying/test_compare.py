@@ -129,6 +129,23 @@ def test_nothing_is_called_new_or_rising_in_an_index_that_is_hardly_older_than_t
     assert bool(compare(index, by=["service"])["compare"]) is not is_young
 
 
+def test_of_what_changed_so_the_most_severe_comes_first_and_of_these_the_surest() -> None:
+    new = {"chatter": ("DEBUG", 90), "crashed": ("ERROR", 2), "crashed twice": ("ERROR", 9), "killed": ("FATAL", 1), "unmarked": ("", 50)}
+    lines = [line(n, template_text="quiet", time=n * 1_000) for n in range(60)]
+    for text, (level, count) in new.items():
+        lines += [line(100 + len(lines) + n, template_text=text, time=HOUR_MS + n, level=level) for n in range(count)]
+    lines.append(line(900, template_text="chatter", time=HOUR_MS + 7, level="FATAL"))
+    index = index_of(open_sink(template(text, unit(1.0)) for text in ("quiet", *new)), lines)
+    found = [one for one in compare(index)["compare"] if one["change"] == "new"]
+    assert [(one["text"], one["level"]) for one in found] == [
+        ("killed", "FATAL"),
+        ("crashed twice", "ERROR"),
+        ("crashed", "ERROR"),
+        ("chatter", "DEBUG"),
+        ("unmarked", ""),
+    ]
+
+
 def test_values_of_a_label_or_field_are_compared_too_the_surest_change_first() -> None:
     counts = {"payments": (20, 200), "search": (50, 55), "mailer": (9, 0), "stock": (0, 4)}
     lines: list[Line] = []

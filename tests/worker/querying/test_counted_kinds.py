@@ -115,7 +115,7 @@ def test_a_comparison_and_an_export_are_of_the_same_lines(cosines: dict[str, flo
     windows = {"filters": {"since_ms": 0, "until_ms": 100_000}, "compare": {"since_ms": 100_000, "until_ms": 200_000}}
     compared = PreparedQuery(Query.model_validate({"as": "compare", "text": "what is it", **windows}), unit(1.0))
     answer = compare_windows(index, compared, lambda: False)
-    assert {one["text"] for one in answer["compare"]} == set(texts)
+    assert {one.get("text") for one in answer["compare"]} == set(texts)
     assert answer.get("nothing_close", False) is not bool(texts)
     exported = PreparedQuery(Query.model_validate({"as": "export", "text": "what is it"}), unit(1.0))
     assert {one["template_text"] for one in export_lines(index, exported, lambda: False)["lines"]} == set(texts)

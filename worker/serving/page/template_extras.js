@@ -10,17 +10,20 @@ const MOST_FAMILIES = 100;
 const DAY_MS = 86_400_000;
 
 /** @typedef {ReturnType<typeof import("./template_rows.js").templateRow>} Row */
-/** @typedef {{filters: Record<string, any>, now: number, signal: AbortSignal}} How under which filters, and what time it is */
+/**
+ * @typedef {{filters: Record<string, any>, q: string, now: number, signal: AbortSignal}} How under which filters, with which words (of which
+ * only the operators count here: the families are known), and what time it is
+ */
 
 /**
  * Draw the chart of each row, over the time of the filters.
  * @param {Row[]} rows
  * @param {How} how
  */
-export function showCharts(rows, { filters, now, signal }) {
+export function showCharts(rows, { filters, q, now, signal }) {
   return leftOut(signal, async () => {
     for (const some of parts(rows)) {
-      const body = { by: ["time", "family"], buckets: BUCKETS, top: some.length, filters: { ...filters, family: some.map((row) => row.family) } };
+      const body = { by: ["time", "family"], buckets: BUCKETS, top: some.length, filters: { ...filters, family: some.map((row) => row.family) }, ...operatorsOf(q) };
       const answer = await ask("/api/counts", body, { signal });
       const grid = gridOf(answer, filters, now);
       for (const row of some) row.showCounts(grid(row.family));
@@ -65,6 +68,11 @@ export function showFirstSeen(rows, families, { filters, now, signal }) {
       for (const row of some) row.showFirst(before.get(row.family) ?? null, isOld && complete && !before.has(row.family));
     }
   });
+}
+
+/** @param {string} q */
+function operatorsOf(q) {
+  return q.trim() === "" ? {} : { text: q.trim(), rank: false };
 }
 
 /** @param {AbortSignal} signal @param {() => Promise<void>} work */

@@ -6,7 +6,7 @@ import { bars } from "./chart.js";
 import { clear, el } from "./dom.js";
 import { explain } from "./explain.js";
 import { compact, number, percent, plural, relative, time } from "./format.js";
-import { logText, visible } from "./log_text.js";
+import { levelMark, logText, visible } from "./log_text.js";
 import { placeOf } from "./search_request.js";
 import { tabHref } from "./state.js";
 
@@ -42,8 +42,8 @@ export function templateRow(family, shown) {
   );
   const node = el(
     "li",
-    { class: "template" },
-    el("div", { class: "text" }, button, badge),
+    { class: "template", "data-level": family.level ?? "" },
+    el("div", { class: "text" }, family.level ? levelMark(family.level) : null, button, badge),
     count,
     spark,
     seen,

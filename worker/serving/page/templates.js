@@ -93,9 +93,9 @@ export function open(view, state) {
     if (found.length < FEW && range.since_ms !== null) clear(help, offer("Look in all time", { since: "all", until: "" }));
     if (found.length === 0) return;
     void showSuggestions(masks, filters.topic ?? [], signal);
-    await showCharts(rows, { filters, now, signal });
-    await showShares(rows, { filters, now, signal });
-    await showFirstSeen(rows, found, { filters, now, signal });
+    await showCharts(rows, { filters, q: state.q, now, signal });
+    await showShares(rows, { filters, q: state.q, now, signal });
+    await showFirstSeen(rows, found, { filters, q: state.q, now, signal });
   }
 
   /** @param {AbortSignal} signal */
@@ -118,7 +118,7 @@ export function open(view, state) {
     more.hidden = found.length < wanted(state) || found.length >= MOST;
     status.say(...changedSentence(found, answer, windows, state));
     if (answer.totals.lines === 0) await offerNewest(signal);
-    if (found.length > 0) await showCharts(rows, { filters: { ...filters, since_ms: chartFrom(windows, found) }, now, signal });
+    if (found.length > 0) await showCharts(rows, { filters: { ...filters, since_ms: chartFrom(windows, found) }, q: state.q, now, signal });
   }
 
   /** Offer the last hour and day that have lines: the index may hold old ones. @param {AbortSignal} signal */
