@@ -25,7 +25,8 @@ from worker.settings.tables import KafkaTable
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 QUERIES = (ROOT / "docs/queries.md").read_text(encoding="utf-8")
-PAGES = "\n".join([README, QUERIES, *((ROOT / name).read_text(encoding="utf-8") for name in ("docs/operations.md", "CONTRIBUTING.md"))])
+OTHERS = ("docs/operations.md", "docs/first-hour.md", "CONTRIBUTING.md")
+PAGES = "\n".join([README, QUERIES, *((ROOT / name).read_text(encoding="utf-8") for name in OTHERS)])
 
 
 def fences(language: str) -> list[str]:
@@ -59,7 +60,7 @@ def test_every_make_target_exists() -> None:
     assert named <= targets
 
 
-@pytest.mark.parametrize("example", fences("toml"), ids=lambda example: re.findall(r"^\[+(.*?)\]", example, re.MULTILINE)[0])
+@pytest.mark.parametrize("example", fences("toml"), ids=lambda example: "-".join(re.findall(r"^\[+(.*?)\]", example, re.MULTILINE)))
 def test_every_example_of_settings_is_valid(example: str, tmp_path: Path) -> None:
     file = tmp_path / "vectail.toml"
     file.write_text(example, encoding="utf-8")
@@ -114,5 +115,5 @@ def test_the_client_gets_its_answer(world: World, tmp_path: Path) -> None:
     answer = json.loads(ended.stdout)
     assert [hit["text"] for hit in answer["hits"]] == ["disk /dev/sda1 is full"]
     described = QUERIES.partition("The answer is ")[2].partition("\n\n")[0]
-    assert set(re.findall(r'"([a-z]+)": ', described)) == {*answer, *answer["seconds"]}
+    assert set(re.findall(r'"([a-z_]+)": ', described)) == {*answer, *answer["seconds"]}
     assert set(answer["hits"][0]) <= set(re.findall(r"`([a-z_]+)`", described))
