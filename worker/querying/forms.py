@@ -1,12 +1,13 @@
 """All forms of question, and how a request is read as one of them."""
 
+from collections.abc import Mapping
 from typing import Final
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from worker.asking.filters import FILTERS
+from worker.asking.filters import FILTERS, Filters
 from worker.asking.operators import is_pasted, with_operators
-from worker.asking.question import ONE, SEVERAL, Query
+from worker.asking.question import ONE, SEVERAL, Around, Query, Window
 from worker.asking.refusals import BadQuery
 from worker.querying.around import AROUND
 from worker.querying.compare import COMPARE
@@ -17,12 +18,15 @@ from worker.querying.line_search import LINES
 from worker.querying.query_words import words_of
 from worker.querying.tail import TAIL
 from worker.querying.template_listing import TEMPLATES
+from worker.settings.unknown_names import probably_meant
 
 MOST_MUSTS: Final = 2
 """Identifiers of a question that must match; a text with more is a line that was pasted."""
 FORMS: Final = {form.name: form for form in (LINES, TEMPLATES, COUNTS, AROUND, COMPARE, EXPORT, TAIL)}
 _OF_RANKING: Final = ("text", "mode", "rank")
 _SHOWN_CHARACTERS = 100
+_EXTRA: Final = "extra_forbidden"
+_PARTS: Final[Mapping[str, type[BaseModel]]] = {"filters": Filters, "around": Around, "compare": Window}
 
 
 def form_of(query: Query) -> Form:
@@ -35,9 +39,11 @@ def parse_query(value: bytes | None, form: str | None = None) -> Query:
     try:
         query = Query.model_validate_json(value or b"")
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        found = error.errors(include_url=False, include_input=False, include_context=False)
+        first = next((one for one in found if one["type"] == _EXTRA), found[0])
         field = ".".join(str(part) for part in first["loc"] if part not in (ONE, SEVERAL))[:_SHOWN_CHARACTERS]
-        raise BadQuery(field or "query", first["msg"].removeprefix("Value error, ")) from None
+        reason = _unknown(first["loc"]) if first["type"] == _EXTRA else first["msg"].removeprefix("Value error, ")
+        raise BadQuery(field or "query", reason) from None
     if form is not None:
         if "form" in query.model_fields_set and query.form != form:
             raise BadQuery("as", f"is {form} here")
@@ -50,6 +56,13 @@ def parse_query(value: bytes | None, form: str | None = None) -> Query:
         query.model_fields_set.difference_update(_OF_RANKING)
     _check(query)
     return query
+
+
+def _unknown(loc: tuple[int | str, ...]) -> str:
+    """Return why a name is refused that no part of a query has, and which one was probably meant."""
+    model = _PARTS.get(str(loc[0]), Query) if len(loc) > 1 else Query
+    names = [field.alias or name for name, field in model.model_fields.items()]
+    return f"there is no such part of a query{probably_meant(str(loc[-1])[:_SHOWN_CHARACTERS], names)}"
 
 
 def _with_identifiers(query: Query) -> Query:

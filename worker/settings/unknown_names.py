@@ -28,8 +28,13 @@ def refuse_unknown(document: Mapping[str, object], model: type[BaseModel]) -> No
 
 def nearest(name: str, names: Collection[str]) -> str:
     """Return the end of the sentence: the name that was probably meant, else all that there are."""
+    return probably_meant(name, names) or f"; there are: {', '.join(sorted(names))}"
+
+
+def probably_meant(name: str, names: Collection[str]) -> str:
+    """Return the end of the sentence with the name that was probably meant; empty if none is near."""
     near = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.5)
-    return f"; did you mean {near[0]!r}?" if near else f"; there are: {', '.join(sorted(names))}"
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def tables_in(annotation: object) -> Iterator[type[BaseModel]]:

@@ -112,6 +112,24 @@ def test_a_bad_query_is_refused_and_the_field_is_named(value: bytes, field: str)
     assert 0 < len(refused.value.reason) < 200
 
 
+@pytest.mark.parametrize(
+    ("query", "meant"),
+    [
+        ({"txt": "a"}, "'text'"),
+        ({"form": "lines"}, None),
+        ({"filters": {"servce": ["a"]}}, "'service'"),
+        ({"around": {"topic": "a", "partition": 0, "ofset": 0}}, "'offset'"),
+        ({"as": "compare", "compare": {"since_ms": 1, "until": 2}}, "'until_ms'"),
+        ({"zebra": 1}, None),
+    ],
+)
+def test_a_name_that_no_part_has_is_refused_with_the_one_that_was_probably_meant(query: dict[str, object], meant: str | None) -> None:
+    with pytest.raises(BadQuery) as refused:
+        parse_query(json.dumps(query).encode())
+    named = "" if meant is None else f"; did you mean {meant}?"
+    assert refused.value.reason == f"there is no such part of a query{named}"
+
+
 def test_an_unknown_field_with_a_name_of_a_megabyte_is_named_in_short() -> None:
     with pytest.raises(BadQuery) as refused:
         parse_query(json.dumps({"text": "a", "x" * 1_000_000: 1}).encode())
