@@ -17,6 +17,9 @@ SETTINGS: Final[Mapping[str, str]] = {
 }
 """The setting that decides, by the heading of the reason. The other reasons are decided by none."""
 
+READ_AGAIN: Final = frozenset({CUT, ALTERED})
+"""Obstacles of letters whose records Kafka may still hold whole."""
+
 
 def deciding_setting(letter: StoredDeadLetter) -> str:
     """Return the name of the setting that decides whether such a record is indexed; empty: none does."""
@@ -25,7 +28,7 @@ def deciding_setting(letter: StoredDeadLetter) -> str:
 
 def way_back(letter: StoredDeadLetter, obstacle: str) -> str:
     """Return how the record of a letter with this obstacle can still be indexed; empty where the obstacle says it, or there is none."""
-    if obstacle not in (CUT, ALTERED) or letter.is_replayed:
+    if obstacle not in READ_AGAIN or letter.is_replayed:
         return ""
     place = f"--topic {letter.topic} --partition {letter.partition} --to {letter.offset}"
     allow = "allow it by decode.max_record_bytes, " if letter.reason_heading == "too_large" else "remove the cause, "

@@ -39,13 +39,15 @@ def test_letters_whose_lines_were_there_and_those_that_are_refused_are_told_apar
             "templates": 0,
             "left": 1,
             "partly_replayed": 0,
-            "not_replayable": {},
+            "not_replayable": {CUT: 2},
             "left_letters": [refused],
         },
     )
     assert written.getvalue().splitlines() == [
         "3 of 4 dead letters replayed: 1 line and 0 templates stored.",
         "The index held the lines of 2 of them already.",
+        f"2 letters cannot be replayed: {CUT}",
+        "While Kafka holds their records they can be read again: `vectail dlq show PARTITION/OFFSET` says how.",
         "1 letter left:",
         f"  1/7  logs/0/5  {OTHER_BYTES}",
     ]
