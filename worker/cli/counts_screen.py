@@ -26,7 +26,7 @@ def show_counts(screen: Screen, answer: Answer) -> None:
     if answer.get("nothing_close"):
         return
     if not counts and (answer["complete"] or "behind" in answer):
-        screen.say("No lines in this span; `--since all` looks at all of them.")
+        screen.say("No lines in this span, or none that the filters leave.")
     elif counts:
         _show_table(screen, answer, counts)
     say_incomplete(screen, answer, COUNT_CUT)

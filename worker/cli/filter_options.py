@@ -15,17 +15,18 @@ from worker.cli.options import with_options
 
 Given = dict[str, object]
 """Filters by name, as a query has them; those that are not given are left out."""
+_SINCE: Final = "Only lines of the last 90s, 15m, 1h, 7d, since a time, or all."
 _UNTIL: Final = "Only lines older than 90s, 15m, 1h, 7d, or from before a time."
 
 
-def takes_filters(*, since: str | None = None, since_help: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a verb an option for each filter; `since` is what `--since` is by default."""
+def takes_filters(verb: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb an option for each filter."""
     options: dict[str, tuple[object, object]] = {
-        "since": (Annotated[str | None, typer.Option(help=since_help, metavar="WHEN")], since),
+        "since": (Annotated[str, typer.Option(help=_SINCE, metavar="WHEN")], "all"),
         "until": (Annotated[str | None, typer.Option(help=_UNTIL, metavar="WHEN")], None),
         **{name: (_annotation(name, of), None) for name, of in FILTERS.items()},
     }
-    return lambda verb: with_options(verb, "filters", options, _read)
+    return with_options(verb, "filters", options, _read)
 
 
 def as_text(word: str) -> str:
@@ -49,12 +50,12 @@ def _annotation(name: str, of: Of) -> object:
     return Annotated[list[str] | None, typer.Option(option_of(name), help=f"{about}; may be repeated.", metavar=of.value)]
 
 
-def _read(*, since: str | None, until: str | None, **given: str | list[str] | None) -> Given:
+def _read(*, since: str, until: str | None, **given: str | list[str] | None) -> Given:
     """Return what the options hold as filters of a query. Raises CommandFailed."""
     from time import time
 
     now_ms = round(time() * 1000)
-    begin = None if since is None else begin_ms(since, now_ms=now_ms)
+    begin = begin_ms(since, now_ms=now_ms)
     try:
         end = None if until is None else moment_ms(until, now_ms)
     except ValueError as error:

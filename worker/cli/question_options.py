@@ -61,7 +61,7 @@ def advice_of(request: Mapping[str, object]) -> str:
     tries = [f"without {' or '.join(option_of(name) for name in FILTERS if name in filters)}"] if filters & set(FILTERS) else []
     tries += ["over a longer time (--since, --until)"] if {"since_ms", "until_ms"} & filters else []
     tries += ["by meaning (--mode dense)"] if request.get("mode") == "words" else []
-    return f"Try it {', or '.join(tries)}." if tries else "`vectail templates --since all` lists all templates."
+    return f"Try it {', or '.join(tries)}." if tries else "`vectail templates` lists all templates."
 
 
 def _option(field: str) -> str:

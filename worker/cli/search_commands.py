@@ -11,7 +11,6 @@ from worker.cli.options import TYPER_SETTINGS, Shared, takes_options, takes_shar
 
 search_app = typer.Typer(**TYPER_SETTINGS)
 
-_SINCE_COUNTED = "Count the lines of the last 90s, 15m, 1h, 7d, since a time, or all."
 _TEXT = 'What to look for, in your own words. Takes "exact words", -without, this OR that, level:ERROR.'
 ModeOption = Annotated[
     Literal["dense", "words", "hybrid"] | None,
@@ -93,7 +92,7 @@ class CountsOptions:
 
 @search_app.command("search")
 @takes_options
-@takes_filters(since_help="Only lines of the last 90s, 15m, 1h, 7d, or since a time.")
+@takes_filters
 @takes_shared()
 def search_verb(
     *,
@@ -122,7 +121,7 @@ def search_verb(
 
 @search_app.command("templates")
 @takes_options
-@takes_filters(since="1h", since_help=_SINCE_COUNTED)
+@takes_filters
 @takes_shared()
 def templates_verb(
     *,
@@ -158,7 +157,7 @@ def templates_verb(
 
 @search_app.command("counts")
 @takes_options
-@takes_filters(since="1h", since_help=_SINCE_COUNTED)
+@takes_filters
 @takes_shared()
 def counts_verb(*, options: CountsOptions, filters: Given, timeout: TimeoutOption = 60.0, shared: Shared) -> None:
     """Count lines by time, family, service, level and more.

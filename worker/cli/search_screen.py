@@ -127,7 +127,7 @@ def show_templates(
     screen: Screen,
     answer: Answer,
     *,
-    nothing: str = "No lines in this span; `--since all` looks at all of them.",
+    nothing: str = "No lines in this span, or none that the filters leave.",
     pattern: re.Pattern[str] | None = None,
 ) -> None:
     """Show families or templates (`templates`, `complete`), each with its figures and an example."""

@@ -83,7 +83,7 @@ def test_names_of_fields_are_a_table(new_screen: NewScreen) -> None:
 
 
 def test_nothing_and_too_little_are_said(new_screen: NewScreen) -> None:
-    assert shown(new_screen, [], ["template"]) == "No lines in this span; `--since all` looks at all of them.\n"
+    assert shown(new_screen, [], ["template"]) == "No lines in this span, or none that the filters leave.\n"
     assert shown(new_screen, [], ["template"], complete=False) == "The count is incomplete: a limit or the time-out cut it short.\n"
     assert "incomplete" in shown(new_screen, [row(1, service="a")], ["service"], complete=False)
 

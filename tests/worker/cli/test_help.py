@@ -66,6 +66,12 @@ def test_dlq_list_is_dlq_ls(run_here: RunHere) -> None:
     assert "list " not in run_here("dlq", "--help").out.partition("Commands:")[2]
 
 
+def test_since_has_one_default_and_the_help_says_it(run_here: RunHere) -> None:
+    for verb in ("search", "templates", "counts"):
+        said = " ".join(run_here(verb, "--help").out.split())
+        assert "--since WHEN Only lines of the last 90s, 15m, 1h, 7d, since a time, or all. [default: all]" in said
+
+
 def test_no_summary_in_the_list_of_verbs_is_cut_off(run_here: RunHere) -> None:
     for words in GROUPS:
         assert "..." not in run_here(*words, "--help").out.partition("Commands:")[2]

@@ -70,6 +70,9 @@ def test_every_verb_passes_every_filter_on(run_here: RunHere, sent: list[dict[st
         (("search", "--around", "logs/0@123", "-C", "0"), {"around": {**PLACE, "before": 0, "after": 0}}),
         (("search", "--around", "logs/0@123", "-C", str(MAX_AROUND)), {"around": {**PLACE, "before": MAX_AROUND, "after": MAX_AROUND}}),
         (("templates", "--since", "all"), {"as": "templates", "k": 20}),
+        (("templates",), {"as": "templates", "k": 20}),
+        (("counts",), {"as": "counts"}),
+        (("search", "disk"), {"text": "disk"}),
         (("templates", "--since", "all", "--like", "disk"), {"as": "templates", "k": 20, "text": "disk", "mode": "dense"}),
         (("counts", "--since", "all"), {"as": "counts"}),
         (("counts", "--since", "all", "--trace-id", ""), {"as": "counts", "filters": {"trace_id": ""}}),
@@ -145,7 +148,7 @@ def test_suggestions_look_at_no_index_so_they_take_no_filter(run_here: RunHere, 
 @pytest.mark.parametrize(
     ("request_", "advice"),
     [
-        ({}, "`vectail templates --since all` lists all templates."),
+        ({}, "`vectail templates` lists all templates."),
         ({"filters": {"level": ["WARN"]}}, "Try it without --level."),
         (
             {"filters": {"service": ["a"], "fields": {"a": ["b"]}, "since_ms": 1}},

@@ -254,7 +254,7 @@ def test_no_templates_are_said_with_what_to_try() -> None:
     assert like[-1] == "No lines found. Try it without --topic."
     cut, none = (told(100, show_templates, {"templates": [], "complete": complete}) for complete in (False, True))
     assert cut == ["The count is incomplete: a limit or the time-out cut it short."], "there may be templates"
-    assert none == ["No lines in this span; `--since all` looks at all of them."]
+    assert none == ["No lines in this span, or none that the filters leave."]
 
 
 @pytest.mark.parametrize("width", [80, 140])
