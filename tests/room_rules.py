@@ -32,7 +32,7 @@ MOST_IN_ROOM: Final[Mapping[str, int]] = {
     "worker/embedding": 1_300,
     "worker/embedding/cache": 1_250,
     "worker/embedding/engine": 800,
-    "worker/embedding/model": 1_700,
+    "worker/embedding/model": 1_750,
     "worker/estimate": 1_100,
     "worker/indexing": 5_450,
     "worker/inspecting": 5_550,

@@ -6,6 +6,14 @@ from worker.asking.moments import shown_time
 _MOST_NAMED = 3
 
 
+def arriving_text(answer: ReachJson) -> str:
+    """Return how many records are on their way, for an answer that holds nothing and is not behind; empty if none is known."""
+    records = answer.get("behind_records") or 0
+    if not records or "behind" in answer:
+        return ""
+    return f"{records:,} {'record is' if records == 1 else 'records are'} on the way from Kafka."
+
+
 def behind_text(answer: ReachJson) -> str:
     """Return in one sentence how far the index is behind, and until when; empty if it is not behind."""
     if (behind := answer.get("behind")) is None:

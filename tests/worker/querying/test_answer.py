@@ -288,9 +288,9 @@ def test_an_answer_from_an_index_that_is_behind_is_not_complete_but_for_exports_
     for form in ("lines", "templates", "counts"):
         reply = ask_one(**{"as": form, "filters": {**filters, "family": ["0" * 16]}})
         assert (reply["complete"], reply["behind_records"], reply["indexed_until_ms"], reply["behind"]) == (False, 7, 5, [])
-    assert asked == [(chain.now_s, ["apps"], ["audit"])] * 3
+    assert asked == [(chain.now_s, ("apps",), ("audit",))] * 3
     ask_one(around={"topic": "other", "partition": 0, "offset": 0})
-    assert asked.pop() == (chain.now_s, ["other"], [])
+    assert asked.pop() == (chain.now_s, ("other",), ())
     for form in ("export", "tail"):
         assert ask_one(**{"as": form}).keys().isdisjoint(behind)
     behind.pop("behind")

@@ -12,7 +12,7 @@ from consumers.kafka.subscription import Subscription
 from consumers.record import Partition
 from tests.fakes.positions import FakePositions
 from worker.asking.answers import OutlookJson, ReachJson, TopicReachJson
-from worker.asking.reach import behind_text
+from worker.asking.reach import arriving_text, behind_text
 from worker.runtime.kafka_admin import BrokerAway
 from worker.watching.group_offsets import ConsumerGroup
 from worker.watching.index_reach import IndexReach
@@ -175,5 +175,9 @@ def test_a_sentence_has_its_number(records: int, said: str) -> None:
     assert said in behind_text({"behind": [topic], "behind_records": records, "indexed_until_ms": 0})
 
 
-def test_nothing_is_said_of_an_index_that_is_not_behind() -> None:
+def test_of_an_index_that_is_not_behind_only_what_is_on_the_way_is_said() -> None:
     assert not behind_text({"indexed_until_ms": 5, "behind_records": 3})
+    assert arriving_text({"indexed_until_ms": 5, "behind_records": 3}) == "3 records are on the way from Kafka."
+    assert arriving_text({"behind_records": 1}) == "1 record is on the way from Kafka."
+    unsaid: list[ReachJson] = [{}, {"behind_records": 0}, {"behind_records": None}, {"behind_records": 3, "behind": []}]
+    assert not any(map(arriving_text, unsaid))

@@ -30,6 +30,11 @@ export function whyIncomplete(answer, cut) {
   return answer.complete === false ? behindSentence(answer) || cut : "";
 }
 
+/** Return how many records are on their way, for an answer that holds nothing and is not behind; "" if none is known. @param {any} answer */
+export function arrivingSentence({ behind, behind_records: records }) {
+  return behind || !records ? "" : `${plural(records, "record is", "records are")} on the way from Kafka.`;
+}
+
 /** Tell the page what an answer says of it. @param {any} answer */
 export function noteReach(answer) {
   if ("behind_records" in answer) document.dispatchEvent(new CustomEvent(EVENT, { detail: answer.behind !== undefined }));

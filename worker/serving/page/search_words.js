@@ -4,7 +4,7 @@ import { ask } from "./api.js";
 import { el } from "./dom.js";
 import { duration, plural, relative, time } from "./format.js";
 import { isExact } from "./exact.js";
-import { behindSentence, whyIncomplete } from "./reach.js";
+import { arrivingSentence, behindSentence, whyIncomplete } from "./reach.js";
 import { filtersOf, isListing, wanted } from "./search_request.js";
 import { go, NO_FILTERS } from "./state.js";
 
@@ -45,7 +45,7 @@ export async function nothingFound(state, range, status, signal) {
   try {
     const answer = await ask("/api/counts", { by: ["level"], filters: anyTime }, { signal });
     const { counts } = answer;
-    const behind = behindSentence(answer);
+    const behind = behindSentence(answer) || arrivingSentence(answer);
     const first = behind ? [`${behind} `] : [];
     if (counts.length > 0) status.say(...first, ...(state.q.trim() ? noFit(state, range, hasTime, hasFilters) : notInTime(range, counts)));
     else if (hasFilters) status.say(...first, "No line passes these filters, at any time. ", clearFilters());
