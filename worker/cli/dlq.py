@@ -7,10 +7,10 @@ import base64
 import heapq
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import TypedDict
 
-from consumers.groupless.groupless_reader import GrouplessReader, RangeUnreadable
+from consumers.groupless.groupless_reader import GrouplessReader, RangeUnreadable, TopicUnknown
 from consumers.kafka.source_settings import SourceMisconfigured
 from consumers.source import KafkaRefused
 from worker.cli.exits import CommandFailed, failure, user_error
@@ -152,6 +152,8 @@ def open_reader(kafka: KafkaTable) -> Iterator[GrouplessReader]:
     """Yield a client. Raises CommandFailed for what Kafka refuses or does not answer inside the block."""
     try:
         with closing(GrouplessReader(kafka.bootstrap_servers, kafka.librdkafka, topic_epoch="")) as reader:
+            with suppress(TopicUnknown):  # said by a broker that is there
+                reader.partitions([kafka.dead_letter_topic], 3.0)
             yield reader
     except (SourceMisconfigured, KafkaRefused) as error:
         raise user_error(error) from error

@@ -22,7 +22,7 @@ from worker.settings.settings import Settings
 from worker.settings.tables import KafkaTable
 from worker.watching.group_lag import outlook_json
 from worker.watching.group_offsets import ConsumerGroup, beyond_end, consumer_group
-from worker.watching.group_positions import ANSWER_S, KafkaPositions
+from worker.watching.group_positions import KafkaPositions
 from worker.watching.lag_history import LagHistory
 from worker.watching.partition_lag import Lag, LagSnapshot, courses_of, lag_by_partition, note_snapshot, take_snapshot, total_lag
 
@@ -40,7 +40,7 @@ class LagOptions:
     interval_s: float
     queries: bool
     as_json: bool
-    answer_s: float = ANSWER_S
+    answer_s: float = 3.5
     """Limit for one answer from Kafka."""
 
 

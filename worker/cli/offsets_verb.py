@@ -13,7 +13,6 @@ from worker.cli.exits import failure, user_error
 from worker.cli.offsets_screen import show_moves, show_positions
 from worker.cli.output import is_confirmed
 from worker.cli.screen import Screen
-from worker.inspecting.event_starts import IndexNotAsked, find_event_starts
 from worker.runtime.kafka_admin import BrokerAway
 from worker.runtime.logs import configure_logs
 from worker.settings.settings import Settings
@@ -29,7 +28,7 @@ from worker.watching.group_offsets import (
     read_positions,
     to_event_starts,
 )
-from worker.watching.group_positions import ANSWER_S, KafkaPositions
+from worker.watching.group_positions import KafkaPositions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +64,7 @@ class ResetPlan(NamedTuple):
 
 
 @contextmanager
-def open_positions(kafka: KafkaTable, *, answer_s: float = ANSWER_S) -> Iterator[KafkaPositions]:
+def open_positions(kafka: KafkaTable, *, answer_s: float = 3.5) -> Iterator[KafkaPositions]:
     """Yield a client. Raises CommandFailed for what Kafka refuses or does not answer inside the block."""
     try:
         with KafkaPositions(kafka, answer_s=answer_s) as positions:
@@ -153,6 +152,8 @@ def plan_reset(
     queries: bool = False,
 ) -> ResetPlan:
     """Return what the reset changes; the log group is not moved inside a stored event. Raises GroupActive, KafkaRefused, BrokerAway."""
+    from worker.inspecting.event_starts import IndexNotAsked, find_event_starts  # takes a second to import
+
     group = consumer_group(settings, queries=queries)
     check_inactive(group.name, positions.state(group.name))
     moves = plan_moves(positions, read_positions(positions, group, chosen), target)

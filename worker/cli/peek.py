@@ -57,13 +57,14 @@ def peek(settings: Settings, options: PeekOptions) -> dict[str, Any]:
     if options.form is not None:
         table = settings.topic_table(topic).model_copy(update={"name": topic, "pattern": None, "exclude": (), "format": options.form})
         settings = settings.model_copy(update={"topic": (table, *settings.topic)})
+    taken = f"there is no file {options.source}, so it was taken for a topic: kafka at {settings.kafka.bootstrap_servers}"
     try:
         records = list(_lines_of(options, settings, topic) if is_file else _records_of(topic, options.number, settings))
         told = _look_at(settings, topic, records)
     except (FileUnreadable, ModelError, SourceMisconfigured, TopicUnknown, RegistryMisconfigured) as error:
-        raise user_error(error) from error
+        raise user_error(f"{taken}: {error}" if isinstance(error, TopicUnknown) else error) from error
     except (RangeUnreadable, RegistryAway) as error:
-        raise failure(error) from error
+        raise failure(f"{taken}: {error}" if isinstance(error, RangeUnreadable) else error) from error
     table = settings.topic_table(topic)
     return {
         "topic": topic,
@@ -118,7 +119,7 @@ def _records_of(topic: str, number: int, settings: Settings) -> Iterator[Record]
     """Return the newest records of a topic, by partition and offset. Raises TopicUnknown, RangeUnreadable, SourceMisconfigured."""
     kafka = settings.kafka
     with closing(GrouplessReader(kafka.bootstrap_servers, kafka.librdkafka, topic_epoch=kafka.topic_epoch or "-")) as reader:
-        ranges = reader.offset_ranges(reader.partitions([topic], _ANSWER_S), _ANSWER_S)
+        ranges = reader.offset_ranges(reader.partitions([topic], 3.0), _ANSWER_S)
         filled: dict[Partition, tuple[int, int]] = {
             partition: (max(found.first_offset, found.end_offset - number), found.end_offset)
             for partition, found in ranges.items()

@@ -17,6 +17,7 @@ from producers.kafka import KafkaProducer, OutgoingRecord, ProducerBroken, Queue
 from worker.asking.requests import CORRELATION_HEADER, REPLY_TOPIC_HEADER
 from worker.settings.tables import KafkaTable
 
+_REACH_S = 3.0
 _CONNECTION_ERROR = re.compile(r"Kafka: \S+: (.*); trying again")
 """What the producer reports about a broker; the group leaves its address out."""
 
@@ -78,7 +79,7 @@ class QueryClient:
         address = self._kafka.bootstrap_servers
         try:
             for topic in () if self._has_topics else (self._kafka.query_topic, self._kafka.reply_topic):
-                self._replies.check_topic(topic, timeout_s)
+                self._replies.check_topic(topic, min(timeout_s, _REACH_S))
         except TopicUnknown as error:
             raise QueryTopicMissing(f"kafka at {address}: {error}") from error
         except RangeUnreadable as error:

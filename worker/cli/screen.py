@@ -101,8 +101,7 @@ class Screen:
 
     def _plain_lines(self, lines: Iterable[Sequence[StyledText]]) -> None:
         """Write the lines of a table, one for each row, without blanks at their ends."""
-        for line in tables.plain(lines):
-            self.say(line.rstrip())
+        self.lines([(line.rstrip(), "")] for line in tables.plain(lines))
 
     @contextmanager
     def live_lines(self) -> Iterator[Callable[[Sequence[Sequence[StyledText]]], None]]:

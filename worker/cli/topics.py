@@ -15,7 +15,7 @@ from worker.runtime.dead_letter_topic import DEAD_LETTER_TOPIC_PROPERTIES, warn_
 from worker.runtime.kafka_admin import BROKERS_DEFAULT, BrokerAway, KafkaAdmin
 from worker.settings.settings import Settings
 
-_ANSWER_S = 5.0
+_ANSWER_S = 3.5
 _RETRY_S = 1.0
 Answer = TypeVar("Answer")
 
