@@ -12,7 +12,7 @@ from consumers.decode.kept_fields import WELL_KNOWN
 from worker.asking.answers import CountedFamilyJson, FamilyJson, HitJson, ScoreJson
 from worker.asking.operators import words_sought
 from worker.asking.places import RecordPlace
-from worker.asking.reach import behind_text
+from worker.asking.reach import arriving_text, behind_text
 from worker.cli.question_options import advice_of
 from worker.cli.screen import Screen, TableColumn, shown_times
 from worker.cli.screen_tables import StyledText
@@ -151,8 +151,16 @@ def show_templates(
 
 
 def say_incomplete(screen: Screen, answer: Answer, cut_short: str) -> None:
-    """Say why an answer is not complete: the index is behind, or else what is said of one that was cut short."""
-    if not answer["complete"]:
+    """Say why an answer is not complete: the index is behind, or else what is said of one that was cut short.
+
+    Of one that is complete and holds nothing, what is on the way.
+    """
+    if answer["complete"]:
+        found = any(answer.get(name) for name in ("hits", "templates", "counts"))
+        arriving = "" if found else arriving_text(answer)  # type: ignore[arg-type] # as much of an answer as it reads
+        if arriving:
+            screen.say(arriving)
+    else:
         screen.say(behind_text(answer) or cut_short)  # type: ignore[arg-type] # as much of an answer as it reads
 
 

@@ -85,7 +85,7 @@ def expected(value: bytes) -> str:
 
 def test_standard_output_is_one_object_with_the_promised_fields(runs: Runs) -> None:
     assert list(runs.first) == FIELDS
-    wanted = {"text", "complete", "mode", "seconds", "hits", "counted"}
+    wanted = {"text", "complete", "mode", "seconds", "hits", "counted", "behind_records", "indexed_until_ms"}
     assert [query.keys() - {"nothing_close"} for query in runs.first["queries"]] == [wanted] * 2
     hits = [hit for query in runs.first["queries"] for hit in query["hits"]]
     assert {tuple(name for name in hit if name != "alike") for hit in hits} == {tuple(HIT_FIELDS)}
