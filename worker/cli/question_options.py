@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from worker.asking.filters import FILTERS, option_of
+from worker.asking.moments import moment_ms
 from worker.asking.places import RecordPlace
 from worker.asking.refusals import BadQuery
 from worker.cli.exits import user_error
-from worker.cli.filter_options import as_text
+from worker.cli.filter_options import Given, as_text
 from worker.querying.forms import parse_query
 
 NEIGHBOURS: Final = 5
@@ -27,6 +28,25 @@ def checked(**parts: object) -> Request:
     except BadQuery as error:
         raise user_error(f"{_option(error.field)}: {error.reason}") from None
     return request
+
+
+def compared(filters: Given, span: str) -> Request:
+    """Return the parts of a query that compare: the window of the filters, or the last `span`, and that window a `span` before.
+
+    Raises CommandFailed.
+    """
+    from time import time
+
+    now_ms = round(time() * 1000)
+    try:
+        span_ms = now_ms - moment_ms(span, now_ms)
+    except ValueError as error:
+        raise user_error(f"--compare {error}") from None
+    if span_ms <= 0:
+        raise user_error("--compare needs a span, such as 1h or 1d")
+    given = {"since_ms": now_ms - span_ms, "until_ms": now_ms} | filters
+    before = {end: int(str(given[end])) - span_ms for end in ("since_ms", "until_ms")}
+    return {"filters": given, "compare": before}
 
 
 def text_of(words: Sequence[str] | None) -> str | None:

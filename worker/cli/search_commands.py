@@ -11,6 +11,7 @@ from worker.cli.options import TYPER_SETTINGS, Shared, takes_options, takes_shar
 
 search_app = typer.Typer(**TYPER_SETTINGS)
 
+_COMPARED = 20
 _TEXT = 'What to look for, in your own words. Takes "exact words", -without, this OR that, level:ERROR.'
 ModeOption = Annotated[
     Literal["dense", "words", "hybrid"] | None,
@@ -85,6 +86,10 @@ class CountsOptions:
     ] = None
     buckets: Annotated[
         int | None, typer.Option(help="Buckets of time, at most. Default: 60 with --by time.", min=2, max=1000, metavar="N")
+    ] = None
+    compare: Annotated[
+        str | None,
+        typer.Option(help="Instead: compare the values of one label or field with those so long before: 1h, 1d, 7d.", metavar="SPAN"),
     ] = None
     top: Annotated[int | None, typer.Option(help="Only the largest groups, this many. Default: 20.", min=1, max=1000, metavar="N")] = None
     mode: ModeOption = None
@@ -163,16 +168,22 @@ def counts_verb(*, options: CountsOptions, filters: Given, timeout: TimeoutOptio
     """Count lines by time, family, service, level and more.
 
     By one or two of time, template, family, service, level, topic and the kept fields, or by the names of the fields. Asks a running
-    worker, over Kafka. Counts are exact, or the answer says that it is incomplete.
+    worker, over Kafka. Counts are exact, or the answer says that it is incomplete. --compare 1d shows the last day against the day before,
+    by service unless --by says otherwise; with --since 1h, the last hour against the same one a day before.
     """
+    from worker.cli.compare_screen import show_compared
     from worker.cli.counts_screen import show_counts
-    from worker.cli.question_options import checked, text_of
+    from worker.cli.question_options import checked, compared, text_of
     from worker.cli.search_verb import ask_once
 
     question = asdict(options) | {"text": text_of(options.text), "by": list(map(as_text, options.by or ()))}
-    request = checked(as_="counts", **question, filters=filters)
+    if options.compare is None:
+        request = checked(as_="counts", **question, filters=filters)
+    else:
+        top, by = question.pop("top"), question["by"] or ["service"]
+        request = checked(as_="compare", **question | {"by": by, "k": top or _COMPARED} | compared(filters, options.compare))
     answer = ask_once(shared.settings().kafka, request, timeout_s=timeout)
-    shared.show(answer, show_counts)
+    shared.show(answer, show_counts if options.compare is None else lambda screen, answer: show_compared(screen, answer, by[0]))
 
 
 def _print_suggestions(shared: Shared, source: str, *, top: int) -> None:

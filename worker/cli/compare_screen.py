@@ -1,0 +1,36 @@
+"""What a person sees of `vectail counts --compare`: what each value has now and had before, those that changed first."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from sinks.reading.group_names import FIELD
+from worker.asking.moments import shown_time
+from worker.cli.screen import Screen
+from worker.cli.screen_tables import NONE, Column
+from worker.cli.search_screen import COUNT_CUT, Answer, say_incomplete
+
+_SIGNS: Final[Mapping[str, str]] = {"new": "new", "gone": "gone", "up": "↑", "down": "↓", "same": ""}
+Group = Mapping[str, Any]
+
+
+def show_compared(screen: Screen, answer: Answer, by: str) -> None:
+    """Show values of a label or field (`compare`, `totals`, `complete`), with the lines of both spans."""
+    groups: Sequence[Group] = answer["compare"]
+    if "begins_ms" in answer:
+        screen.say(f"The index begins at {shown_time(answer['begins_ms'])}: too late to compare with.")
+    elif groups:
+        columns = [
+            Column[Group](by.removeprefix(FIELD), lambda one: one[by] or NONE, "magenta"),
+            Column[Group]("lines", "lines", "cyan", is_right=True),
+            Column[Group]("before", "before", is_right=True),
+            Column[Group]("", lambda one: " ".join(part for part in (_SIGNS[one["change"]], _factor(one["ratio"])) if part)),
+        ]
+        screen.rows(groups, columns)
+    else:
+        screen.say("Neither span has lines, or none that the filters leave.")
+    say_incomplete(screen, answer, COUNT_CUT)
+
+
+def _factor(ratio: float | None) -> str:
+    """Return by what a rate has changed, of what was there before and still is."""
+    return f"{ratio:.2g} times" if ratio else ""
