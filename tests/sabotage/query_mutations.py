@@ -228,4 +228,14 @@ QUERY_MUTATIONS: Changes = {
         "json.loads(value)",
         "worker/serving/test_refusals.py::an_export_reads_a_query_no_more_leniently_than_a_search",
     ),
+    "worker/querying/answer.py: an answer is complete though records wait": (
+        '"complete": document["complete"] and "behind" not in reach',
+        '"complete": document["complete"]',
+        "worker/querying/test_answer.py::an_answer_from_an_index_that_is_behind_is_not_complete_but_for_exports_and_tails",
+    ),
+    "worker/querying/compare.py: in an index that has just begun everything is new": (
+        "return begins_ms if before.until_ms - begins_ms < needed_ms else None",
+        "return None",
+        "worker/querying/test_compare.py::nothing_is_called_new_or_rising_in_an_index_that_is_hardly_older_than_the_window",
+    ),
 }

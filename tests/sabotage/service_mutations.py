@@ -204,7 +204,7 @@ SERVICE_MUTATIONS: Changes = {
         "worker/watching/test_outlook.py::while_rates_are_steady_what_is_said_is_right_within_30_percent",
     ),
     "worker/watching/outlook.py: what has just come is a lag if it names an old time": (
-        "min(math.inf if age_s is None else age_s, _waits_s(course)) < KEEPS_UP_S",
+        "min(math.inf if age_s is None else age_s, now.at_s - seen_after(course)) < KEEPS_UP_S",
         "(math.inf if age_s is None else age_s) < KEEPS_UP_S",
         "worker/watching/test_outlook.py::records_that_name_an_old_time_and_have_just_come_are_no_lag",
     ),
@@ -227,5 +227,25 @@ SERVICE_MUTATIONS: Changes = {
         'if sys.argv[1:2] == ["run"]:  # importing',
         'if sys.argv[1:2] == ["demo"]:  # importing',
         "worker/cli/test_start.py::a_signal_while_it_still_loads_its_libraries_is_a_drain",
+    ),
+    "worker/watching/index_reach.py: a look that is old counts as knowing": (
+        '        if look.at_s < late_s:\n            said["behind"] = []\n',
+        "",
+        "worker/watching/test_index_reach.py::before_the_first_look_and_long_after_the_last_nothing_is_known",
+    ),
+    "worker/watching/index_reach.py: a topic is as late as its newest partition": (
+        "return min((one.arrived_s for one in ones if one.records), default=math.inf)",
+        "return max((one.arrived_s for one in ones if one.records), default=math.inf)",
+        "worker/watching/test_index_reach.py::a_topic_is_as_late_as_its_slowest_partition",
+    ),
+    "worker/watching/index_reach.py: what the worker has committed since the look waits still": (
+        "_since_committed(one, committed.get(one.partition, -1))",
+        "_since_committed(one, -1)",
+        "worker/watching/test_index_reach.py::what_the_worker_has_committed_counts_before_the_next_look",
+    ),
+    "worker/watching/lag_watch.py: what other workers own counts as read": (
+        "for one in now.positions if reads.reads(one.partition.topic)]",
+        "for one in now.positions if one.partition in owned]",
+        "worker/watching/test_index_reach.py::of_what_others_own_the_time_is_that_of_the_last_look_before_it_came",
     ),
 }

@@ -156,6 +156,17 @@ def test_of_what_others_own_the_time_is_that_of_the_last_look_before_it_came() -
     assert scene.said("apps") == {"indexed_until_ms": START_MS + 6_000, "behind_records": 1}
 
 
+def test_a_topic_is_as_late_as_its_slowest_partition() -> None:
+    scene = Scene()
+    scene.look()
+    scene.come(APPS)
+    for _ in range(4):
+        scene.look(6)
+    scene.come(OWNED_BY_ANOTHER)
+    scene.look(2)
+    assert [one["behind_records"] for one in scene.said("apps")["behind"]] == [2]
+
+
 def test_what_the_worker_has_committed_counts_before_the_next_look() -> None:
     scene = Scene()
     scene.come(APPS, 100)
