@@ -7,8 +7,6 @@ import json
 import os
 import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,7 @@ import pytest
 from tests.faults.pages import Pages, Readiness
 from tests.faults.scene import Scene
 from tests.faults.worker_process import WAIT_S, WorkerProcess
-from tests.worker.running import wait_until
+from tests.services.processes import children, stopped
 
 CRASHED = 1
 KILLS = 3
@@ -33,20 +31,8 @@ BUSY_S = 15.0
 
 def serving(worker: WorkerProcess) -> int:
     """Return the process id of what serves the worker's folder."""
-    children = [int(one) for tasks in Path(f"/proc/{worker.pid}/task").glob("*/children") for one in tasks.read_text().split()]
-    (pid,) = (one for one in children if b"lite_server" in Path(f"/proc/{one}/cmdline").read_bytes())
+    (pid,) = (one for one in children(worker.pid) if b"lite_server" in Path(f"/proc/{one}/cmdline").read_bytes())
     return pid
-
-
-@contextmanager
-def hung(pid: int) -> Iterator[None]:
-    """Let a process do nothing for a while."""
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        wait_until(lambda: "\nState:\tT" in Path(f"/proc/{pid}/status").read_text(), "it to stop")
-        yield
-    finally:
-        os.kill(pid, signal.SIGCONT)
 
 
 @pytest.mark.timeout(600)
@@ -57,7 +43,7 @@ def test_while_a_folder_hangs_the_worker_is_not_ready_and_keeps_deadlines_and_th
     scene.wait_all_committed(worker)
     pages.wait_until("readiness", lambda: pages.readiness() == READY)
     before = scene.topics.committed()
-    with hung(serving(worker)):
+    with stopped(serving(worker)):
         scene.topics.send(RECORDS)
         pages.wait_until("the index to be named", lambda: pages.readiness() == NO_INDEX)
         asked_s = time.monotonic()

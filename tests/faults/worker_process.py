@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.forks import ROOT, Forked
+from tests.services.processes import stop
 
 WAIT_S = 90.0
-_LOOK_AGAIN_S = 0.01
 
 
 def run_verb(settings: Mapping[str, str], *words: str) -> str:
@@ -114,11 +114,7 @@ class WorkerProcess:
 
     def pause(self) -> None:
         """Send SIGSTOP, as a debugger or a frozen machine would; return when every thread has stopped."""
-        os.kill(self.pid, signal.SIGSTOP)
-        until_s = time.monotonic() + WAIT_S
-        while any(state != "T" for state in self._states()):
-            assert time.monotonic() < until_s, "it does not stop"
-            time.sleep(_LOOK_AGAIN_S)
+        stop(self.pid)
 
     def resume(self) -> None:
         """Send SIGCONT."""
@@ -169,11 +165,6 @@ class WorkerProcess:
 
     def _status(self, name: str) -> int:
         return int(re.search(rf"^{name}:\s+(\d+)", Path(f"/proc/{self.pid}/status").read_text(), re.MULTILINE)[1])  # type: ignore[index]
-
-    def _states(self) -> list[str]:
-        """Return the state of each thread; `T` is stopped."""
-        paths = Path(f"/proc/{self.pid}/task").glob("*/stat")
-        return [path.read_text().rpartition(")")[2].split()[0] for path in paths]
 
     def _was_said(self, part: str) -> bool:
         return any(part in line for line in self.lines)

@@ -18,7 +18,7 @@ from tests.services.fetched import fetched
 from tests.services.milvus import OwnMilvus, await_answer
 from tests.services.missing import ServerMissing
 from tests.services.ports import free_port, listens
-from tests.services.processes import children, offspring
+from tests.services.processes import children, offspring, stop
 from tests.services.tries import started
 
 VERSION = "2.3.5"
@@ -75,7 +75,7 @@ class WheelMilvus(OwnMilvus):
         # The guard keeps running: it must notice the end of this process, and it keeps accepting.
         self._stopped = [pid for guard in children(self.pid) for pid in offspring(guard)]
         for pid in self._stopped:
-            os.kill(pid, signal.SIGSTOP)
+            stop(pid)
 
     def resume(self) -> None:
         stopped, self._stopped = self._stopped, []

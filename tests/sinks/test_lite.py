@@ -13,6 +13,7 @@ import pytest
 from sinks.milvus.lite import LocalMilvus, local_folder
 from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink
 from sinks.sink import BlockFilter, SinkBroken, SinkBusy, SinkMismatch
+from tests.services.processes import stopped
 from tests.sinks.conftest import ROOT, StartWriter
 from tests.sinks.lite_folder import Opened
 from tests.sinks.local_writer import DELETED_EVERY, numbered
@@ -244,12 +245,8 @@ def test_a_folder_whose_process_hangs_does_not_answer_a_ping_until_it_goes_on(se
     wait_until(lambda: answers(sink), "a first answer")
     sink.write_blocks([block([line(1)])])
     assert sink.local_pid is not None
-    os.kill(sink.local_pid, signal.SIGSTOP)
-    try:
-        with pytest.raises(SinkBusy, match="Milvus query failed"):
-            sink.ping()
-    finally:
-        os.kill(sink.local_pid, signal.SIGCONT)
+    with stopped(sink.local_pid), pytest.raises(SinkBusy, match="Milvus query failed"):
+        sink.ping()
     wait_until(lambda: answers(sink), "an answer")
     sink.write_blocks([block([line(2)], first=2)])
     assert sink.counts().blocks == 2
