@@ -79,7 +79,7 @@ def compare_windows(index: Index, sought: PreparedQuery, deadline_passed: OutOfT
         entries = [] if begins_ms is not None else _group_entries(by, query.k, pairs, counted)
     else:
         changes = [one for one in CHANGES if begins_ms is None or one not in _OF_OLD_INDEX]
-        entries = _entries(index, query, pairs, counted, changes)
+        entries = _entries(index, query, pairs, counted, changes, deadline_passed)
     totals: TotalsJson = {"lines": int(pairs.now.sum()), "before": int(pairs.before.sum())}
     answer: ChangesJson = {"compare": [*entries], "totals": totals, "complete": complete and ours.complete and theirs.complete}
     if begins_ms is not None:
@@ -122,14 +122,21 @@ def _pairs(ours: Mapping[str, _Counted], theirs: Mapping[str, _Counted], now: Wi
     return _Pairs(keys, lines, were, now.until_ms - now.since_ms, before.until_ms - before.since_ms)
 
 
-def _entries(index: Index, query: Query, pairs: _Pairs, counted: Mapping[str, _Counted], changes: Sequence[Change]) -> list[ChangeJson]:
+def _entries(
+    index: Index,
+    query: Query,
+    pairs: _Pairs,
+    counted: Mapping[str, _Counted],
+    changes: Sequence[Change],
+    deadline_passed: OutOfTime,
+) -> list[ChangeJson]:
     """Return of each change the first entries, as a reply shows them, the most severe first and of these the surest.
 
     `counted` are now's, or before's of what is gone.
     """
     chosen = [(change, at) for change in changes for at in _most_telling(pairs, change)[: query.k].tolist()]
     frequent = {counted[pairs.keys[at]].frequent for _, at in chosen}
-    levels = _levels(index, frequent, query.windows)
+    levels = _levels(index, frequent, query.windows, deadline_passed)
     chosen.sort(key=lambda one: (CHANGES.index(one[0]), -_SEVERITY.get(levels.get(counted[pairs.keys[one[1]]].frequent, ""), 0)))
     texts = index.sink.templates.texts(frequent) if frequent else {}
     groups = index.templates.groups_of(texts)
@@ -155,13 +162,17 @@ def _entries(index: Index, query: Query, pairs: _Pairs, counted: Mapping[str, _C
     return entries
 
 
-def _levels(index: Index, templates: Collection[TemplateId], windows: tuple[Window, Window]) -> dict[TemplateId, str]:
-    """Return the level that most lines of each template have, in both windows."""
+def _levels(
+    index: Index, templates: Collection[TemplateId], windows: tuple[Window, Window], deadline_passed: OutOfTime
+) -> dict[TemplateId, str]:
+    """Return the level that most lines of each template have, in both windows; as far as there was time to count."""
     if not templates:
         return {}
     since_ms, until_ms = min(one.since_ms for one in windows), max(one.until_ms for one in windows)
     only = LineFilter(since_ms=since_ms, until_ms=until_ms)
-    counted = index.reader.count(CountQuery(only, templates=tuple(sorted(templates)), by=("template", "level")))
+    counted = index.reader.count(
+        CountQuery(only, templates=tuple(sorted(templates)), by=("template", "level")), deadline_passed=deadline_passed
+    )
     return {TemplateId(str(row.key[0])): str(row.key[1]) for row in sorted(counted.rows, key=lambda row: row.lines)}
 
 

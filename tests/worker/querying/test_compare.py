@@ -180,6 +180,22 @@ def test_what_cannot_be_compared_is_refused(request_: dict[str, Any], reason: st
         compare(stored({"disk full": 1}, {"disk full": 1}), **request_)
 
 
+def test_all_that_is_read_for_a_comparison_ends_at_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    index = stored({"disk full": 9}, {"disk full": 40, "net down": 3})
+    given: list[object] = []
+    for name in ("count", "span_of"):
+        read = getattr(index.reader, name)
+
+        def noted(*of: object, read: Any = read, **how: object) -> object:  # noqa: ANN401
+            given.append(how.get("deadline_passed"))
+            return read(*of, **how)
+
+        monkeypatch.setattr(index.reader, name, noted)
+    compare(index)
+    assert given
+    assert None not in given
+
+
 def test_filters_and_a_text_say_what_is_compared_and_what_is_gone_counts_too() -> None:
     index = stored({"disk full": 30, "net down": 30}, {"net up": 30})
     gone = compare(index, text="disk", mode="dense", filters={"template": [id_of("disk full")]})
