@@ -2,10 +2,8 @@
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 VENV := .venv
-# What is too slow in Python, in C: each file becomes a library beside it.
-NATIVE := $(addsuffix .so,$(shell find consumers sinks -name '*.c' 2>/dev/null))
-SHA256 := $(if $(shell command -v sha256sum),sha256sum,shasum -a 256)
-READY := $(VENV)/.ready $(NATIVE)
+PYTHON ?= python3
+READY := $(VENV)/.ready | native
 SUPPLY := .venv-supply
 LOGS ?=
 ARGS ?=
@@ -17,7 +15,7 @@ FORMATS ?=
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: FORCE help setup native vllm vllm-matrix demo test quick nightly freeze soak fuzz sabotage check format docs coverage bench bench-all bench-guard bench-deps bench-drain3 up down stack stack-down lock images sbom audit clean
+.PHONY: help setup native vllm vllm-matrix demo test quick nightly freeze soak fuzz sabotage check format docs coverage bench bench-all bench-guard bench-deps bench-drain3 up down stack stack-down lock images sbom audit clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -29,14 +27,8 @@ $(VENV)/.ready: requirements.lock pyproject.toml deploy/setup.sh
 	@deploy/setup.sh
 	@touch $@
 
-native: $(NATIVE) ## compile the C files; every other target does so too
-	@:
-
-# A library holds the hash of its source, which Python compares (consumers/native.py). Their times say less: a copy or an older checkout.
-%.c.so: %.c FORCE
-	@hash=$$($(SHA256) < $< | cut -c -64); grep -qs $$hash $@ || { \
-	    printf 'const char source[] __attribute__((visibility("default"))) = "%s";\n' $$hash | \
-	    $(CC) -std=c11 -O3 -fPIC -shared -fvisibility=hidden -Wall -Wextra $(CFLAGS) -o $@.new $< -x c - && mv $@.new $@; }
+native: ## compile the C files that have changed; every other target does so too
+	@$(PYTHON) deploy/compile_c.py
 
 vllm: $(READY) ## add vLLM to .venv: for an NVIDIA GPU if there is one, else for the CPU (VLLM=cpu or gpu); 7 GB, about 2 minutes
 	@deploy/vllm/install.sh
@@ -63,7 +55,7 @@ freeze: $(READY) ## `make test` on a machine that stalls: processes are frozen a
 soak: $(READY) ## a worker under twice its load and random faults for MINUTES (default 30), measured and judged
 	@$(VENV)/bin/python -m tests.soak --minutes $(MINUTES) $(ARGS)
 
-$(FUZZ)/.ready: $(READY) tests/fuzz/requirements.lock
+$(FUZZ)/.ready: tests/fuzz/requirements.lock $(READY)
 	@rm -rf $(FUZZ)
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --only-binary :all: --target $(FUZZ) -r tests/fuzz/requirements.lock
 	@touch $@
@@ -124,7 +116,7 @@ lock: ## update requirements.lock and deploy/vllm/*.lock (needs uv)
 images: $(READY) ## look up the digests of docker-compose.yml's images and write deploy/images.yml (ARGS=--check compares)
 	@$(VENV)/bin/python deploy/images.py $(ARGS)
 
-$(SUPPLY)/.ready: $(READY) deploy/supply/requirements.lock
+$(SUPPLY)/.ready: deploy/supply/requirements.lock $(READY)
 	@$(VENV)/bin/python -m venv --clear $(SUPPLY)
 	@$(SUPPLY)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r deploy/supply/requirements.lock
 	@touch $@
@@ -137,6 +129,6 @@ audit: $(SUPPLY)/.ready ## look up requirements.lock in a database of vulnerabil
 	@$(SUPPLY)/bin/pip-audit --strict --progress-spinner off --disable-pip --require-hashes -r requirements.lock $(ARGS)
 
 clean: ## remove what the tools left behind, and what was compiled; .venv, .venv-vllm-* and downloaded servers stay
-	@rm -f $(NATIVE)
+	@find consumers sinks -name '*.c.so' -delete
 	@rm -rf .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +

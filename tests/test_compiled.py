@@ -92,9 +92,11 @@ def test_libraries_are_loaded_in_one_place() -> None:
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     """A C file whose function `number` returns 7, compiled."""
-    shutil.copy(ROOT / "Makefile", tmp_path)
     source = tmp_path / "sinks" / "seven.c"
     source.parent.mkdir()
+    (tmp_path / "deploy").mkdir()
+    for name in ("Makefile", "deploy/compile_c.py"):
+        shutil.copy(ROOT / name, tmp_path / name)
     source.write_text(SEVEN)
     _make(source)
     return source

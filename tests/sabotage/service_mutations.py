@@ -13,9 +13,9 @@ SERVICE_MUTATIONS: Changes = {
         "",
         "worker/watching/test_group_lag.py::a_clock_that_was_set_back_stops_no_history",
     ),
-    "Makefile: make goes by the times of a library and its C file": (
-        "%.c.so: %.c FORCE",
-        "%.c.so: %.c",
+    "deploy/compile_c.py: what is compiled goes by the times of a library and its C file": (
+        "if library.exists() and digest.encode() in library.read_bytes():",
+        "if library.exists() and library.stat().st_mtime >= source.stat().st_mtime:",
         "test_compiled.py::a_library_of_another_source_is_refused_whatever_its_time_until_make_compiles_it_again",
     ),
     "deploy/images.py: an image is pinned by a digest that is not its manifest's": (
