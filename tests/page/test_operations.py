@@ -45,18 +45,39 @@ def test_what_is_new_and_what_is_gone_against_the_hour_before(world: StubWorld, 
     assert asked.compare.until_ms == asked.filters.since_ms
 
 
+def test_templates_begin_with_what_changed_and_are_filtered_as_search_is(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?tab=templates&since=1h")
+    expect(templates(page)).to_have_count(2)
+    expect(templates(page).first).to_contain_text(re.compile(r"ERROR.*was declined by the bank.*new.*↑", re.DOTALL))
+    expect(templates(page).last).to_contain_text(re.compile(r"INFO.*cache warmed.*gone.*↓", re.DOTALL))
+    page.get_by_role("group", name="Levels").get_by_role("button", name="INFO").click()
+    expect(templates(page)).to_have_count(1)
+    page.get_by_label("Add a field=value").fill("k8s.pod.name=web-2")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Remove k8s.pod.name web-2")).to_be_visible()
+    assert (parameters(page)["level"], parameters(page)["field"]) == (["INFO"], ["k8s.pod.name=web-2"])
+    watched.settle(page)
+    asked = world.asked_for("compare")[-1]
+    assert (asked.filters.level, asked.filters.fields) == (["INFO"], {"k8s.pod.name": ["web-2"]})
+    page.get_by_role("button", name="Clear all").click()
+    page.get_by_role("button", name="Most frequent").click()
+    expect(templates(page).filter(has_text="/cart/")).to_contain_text(re.compile(r"[↑↓=] [\d.]+. as often as before"))
+    expect(templates(page).filter(has_text="was declined by the bank")).to_contain_text("new")
+
+
 def test_in_an_index_that_began_within_the_time_nothing_is_called_new(fresh_world: Callable[..., StubWorld], watched: Watched) -> None:
     now_ms = int(time.time() * 1000)
     young = fresh_world(lines=[one for one in shop_lines(now_ms) if one.time > now_ms - 80 * MINUTE_MS])
     page = watched.open(f"{young.url}/?tab=templates&since=1h&show=new")
     expect(status(page)).to_contain_text(re.compile(r"The index begins at .*: too late to call anything new or rising"))
     expect(templates(page)).to_have_count(0)
-    page.get_by_role("button", name="Most frequent").click()
+    page.get_by_role("button", name="Changed").click()
+    expect(status(page)).to_contain_text(re.compile(r"The index begins at .* families in the last hour"))
     declined = templates(page).filter(has_text="was declined by the bank")
     expect(declined).to_be_visible()
     watched.settle(page)
     expect(declined.get_by_text("new", exact=True)).to_be_hidden()
-    old = templates(watched.open(f"{fresh_world().url}/?tab=templates&since=1h")).filter(has_text="was declined by the bank")
+    old = templates(watched.open(f"{fresh_world().url}/?tab=templates&since=1h&show=frequent")).filter(has_text="was declined by the bank")
     expect(old.get_by_text("new", exact=True)).to_be_visible()
 
 

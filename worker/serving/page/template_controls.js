@@ -1,20 +1,22 @@
 // What can be chosen on the Templates tab: which list, which time, compared with what, which words.
 
 import { filterChips } from "./chips.js";
+import { filterInputs } from "./filter_inputs.js";
 import { clear, el } from "./dom.js";
 import { localInput, number, zone } from "./format.js";
 import { rangePicker } from "./range.js";
 import { go } from "./state.js";
-import { AGAINST } from "./template_windows.js";
+import { AGAINST, shownList } from "./template_windows.js";
 
 const TYPING_MS = 350;
 /** The lists, by their name in the address. @type {[string, string, string][]} */
 const LISTS = [
-  ["", "Most frequent", "Families with the most lines"],
+  ["changed", "Changed", "Families that are new, rise, fall or stopped coming, the most severe first"],
   ["new", "New", "Families that came and were not there before"],
   ["up", "Rising", "Families that come clearly more often than before"],
   ["down", "Falling", "Families that come clearly less often than before"],
   ["gone", "Gone", "Families that were there before and stopped coming"],
+  ["frequent", "Most frequent", "Families with the most lines"],
 ];
 
 /**
@@ -37,12 +39,14 @@ export function templateControls(again) {
   const until = el("input", { type: "datetime-local", step: 1, "aria-label": "Compare with the time until", onchange: chooseOther });
   const other = el("span", { class: "row", hidden: true }, from, "to", until, el("span", { class: "quiet" }, zone()));
   const comparison = el("div", { class: "row", hidden: true }, el("label", { for: "template-against" }, "compared with"), against, other);
+  const filters = filterInputs((changes) => go({ ...changes, k: "" }));
   const chips = filterChips();
   const node = el(
     "div",
     { class: "controls card" },
     el("div", { class: "row" }, el("div", { class: "segments", role: "group", "aria-label": "Which templates" }, buttons), form),
     el("div", { class: "row" }, range.node, comparison, el("button", { type: "button", class: "small", onclick: again }, "Refresh")),
+    filters.node,
     chips.node,
   );
 
@@ -72,24 +76,25 @@ export function templateControls(again) {
     showRange: (found) => range.update(now, found),
     update(state) {
       now = state;
-      const show = state.show ?? "";
+      const show = shownList(state);
       if (document.activeElement !== words) words.value = state.q;
       mode.value = state.mode === "dense" ? "dense" : "words";
       for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.show === show));
       range.update(state);
-      comparison.hidden = show === "";
+      comparison.hidden = show === "frequent";
       against.value = state.against ?? "";
       other.hidden = state.against !== "other";
       if (state.before) from.value = localInput(Number(state.before));
       if (state.before_until) until.value = localInput(Number(state.before_until));
+      filters.update(state);
       chips.update(state);
-      if (show === "") buttons.forEach((button, place) => (button.textContent = LISTS[place][1]));
+      if (show === "frequent") buttons.forEach((button, place) => (button.textContent = LISTS[place][1]));
     },
     showNumbers(changes, most) {
       buttons.forEach((button, place) => {
         const [show, text] = LISTS[place];
         const found = changes.filter((one) => one.change === show).length;
-        clear(button, text, show === "" ? null : el("span", { class: "count" }, found >= most ? `${number(most)}+` : number(found)));
+        clear(button, text, show === "changed" || show === "frequent" ? null : el("span", { class: "count" }, found >= most ? `${number(most)}+` : number(found)));
       });
     },
   };

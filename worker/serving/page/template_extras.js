@@ -1,4 +1,4 @@
-// What the rows of the Templates tab get after they are there: a small chart, a share of all lines, and whether they are new.
+// What the rows of the Templates tab get after they are there: a small chart, a share of all lines, and what was before.
 //
 // None of it is worth an error: what cannot be read now is left out.
 
@@ -45,27 +45,37 @@ export function showShares(rows, { filters, signal }) {
 }
 
 /**
- * Say of each row when it was first seen, also before the time that is shown, and whether it is new in it.
+ * Say of each row when it was first seen, also before the time that is shown, whether it is new in it, and how often it came in the same
+ * length of time before.
  * @param {Row[]} rows
  * @param {any[]} families what the rows were made of
  * @param {How} how
  */
-export function showFirstSeen(rows, families, { filters, now, signal }) {
+export function showBefore(rows, families, { filters, now, signal }) {
   return leftOut(signal, async () => {
     const { since_ms, until_ms, ...others } = filters;
     if (since_ms === undefined) {
       const hasOld = families.some((one) => one.first < now - DAY_MS);
-      rows.forEach((row, place) => row.showFirst(families[place].first, hasOld && families[place].first >= now - DAY_MS));
+      rows.forEach((row, place) => row.showBefore({ first: families[place].first, isNew: hasOld && families[place].first >= now - DAY_MS, ratio: null }));
       return;
     }
-    const oldBefore = since_ms - ((until_ms ?? now) - since_ms) / 2;
-    const { counts } = await ask("/api/counts", { by: ["level"], top: 1, filters: { until_ms: Math.round(oldBefore) } }, { signal });
+    const span = (until_ms ?? now) - since_ms;
+    const { counts } = await ask("/api/counts", { by: ["level"], top: 1, filters: { until_ms: Math.round(since_ms - span / 2) } }, { signal });
     const isOld = counts.length > 0; // in an index that is hardly older than the time that is shown, everything would be new
     for (const some of parts(rows)) {
-      const body = { k: some.length, filters: { ...others, until_ms: since_ms, family: some.map((row) => row.family) } };
-      const { templates, complete } = await ask("/api/templates", body, { signal });
-      const before = new Map(templates.map((/** @type {any} */ one) => [one.family, one.first]));
-      for (const row of some) row.showFirst(before.get(row.family) ?? null, isOld && complete && !before.has(row.family));
+      const of = { ...others, until_ms: since_ms, family: some.map((row) => row.family) };
+      const { templates, complete } = await ask("/api/templates", { k: some.length, filters: of }, { signal });
+      const justBefore = await ask("/api/counts", { by: ["family"], top: some.length, filters: { ...of, since_ms: Math.round(since_ms - span) } }, { signal });
+      const first = new Map(templates.map((/** @type {any} */ one) => [one.family, one.first]));
+      const lines = new Map(justBefore.counts.map((/** @type {any} */ one) => [one.family, one.lines]));
+      for (const row of some) {
+        const before = lines.get(row.family) ?? 0;
+        row.showBefore({
+          first: first.get(row.family) ?? null,
+          isNew: isOld && complete && !first.has(row.family),
+          ratio: isOld && before > 0 ? row.lines / before : null,
+        });
+      }
     }
   });
 }

@@ -12,6 +12,10 @@ import { tabHref } from "./state.js";
 
 const MOST_CHARACTERS = 400;
 const MOST_MEMBERS = 50;
+/** Above, or below its inverse, a change of the rate stands out, as the worker's `up` and `down`. */
+const CLEAR_RATIO = 2;
+/** @typedef {"new" | "up" | "down" | "gone"} Change @type {Record<Change, string>} */
+const CHANGES = { new: "new", up: "rising", down: "falling", gone: "gone" };
 let rows = 0;
 
 /**
@@ -23,14 +27,15 @@ let rows = 0;
  * Make the row of a family, as /api/templates or /api/compare gives it.
  * @param {any} family
  * @param {Shown} shown
- * @returns {{node: HTMLElement, family: string, showCounts: (counts: number[]) => void, showShare: (total: number) => void,
- *   showFirst: (ms: number | null, isNew: boolean) => void}} what is added to it later: lines over time, its share of all lines, when it
- *   was first seen (null: as it says already)
+ * @returns {{node: HTMLElement, family: string, lines: number, showCounts: (counts: number[]) => void, showShare: (total: number) => void,
+ *   showBefore: (before: {first: number | null, isNew: boolean, ratio: number | null}) => void}} what is added to it later: lines over time,
+ *   its share of all lines, when it was first seen (null: as it says already), and by what its lines changed (null: not known)
  */
 export function templateRow(family, shown) {
   const id = `template-${++rows}`;
   const detail = el("div", { class: "opened", id, hidden: true });
-  const badge = el("span", { class: "chip new", hidden: true }, "new");
+  const badge = el("span", { class: ["chip", family.change ?? "new"], hidden: !family.change }, CHANGES[/** @type {Change} */ (family.change)] ?? "new");
+  const against = el("span", { class: "against" });
   const spark = el("span", { class: "chart-cell" });
   const count = el("div", { class: "count num" }, family.change ? changeText(family) : countText(family, 0));
   const seen = el("span", { class: "seen quiet" }, seenText(family.first, family.last));
@@ -61,14 +66,16 @@ export function templateRow(family, shown) {
   return {
     node,
     family: family.family,
+    lines: family.lines,
     showCounts(counts) {
       const most = Math.max(...counts, 0);
       clear(spark, bars(counts, { label: most === 0 ? "No lines in this time" : `Lines over time: at most ${number(most)} in one of ${counts.length} parts of it` }));
     },
-    showShare: (total) => void clear(count, countText(family, total)),
-    showFirst(ms, isNew) {
+    showShare: (total) => void clear(count, countText(family, total), against),
+    showBefore({ first, isNew, ratio }) {
       badge.hidden = !isNew;
-      if (ms !== null) seen.replaceChildren(...seenText(ms, family.last));
+      clear(against, ratio === null ? null : ratioText(ratio));
+      if (first !== null) seen.replaceChildren(...seenText(first, family.last));
     },
   };
 }
@@ -99,8 +106,16 @@ function changeText(family) {
     gone: [compact(before), before === 1 ? " line" : " lines", "before, none now"],
     up: [`${factor(ratio)}×`, " as often", `${compact(before)} → ${compact(lines)} lines`],
     down: [percent(ratio ?? 0), " of before", `${compact(before)} → ${compact(lines)} lines`],
-  }[/** @type {"new" | "gone" | "up" | "down"} */ (change)];
-  return [el("span", { class: ["value", change] }, value, el("span", { class: "unit" }, unit)), el("span", { class: "quiet" }, meaning)];
+  }[/** @type {Change} */ (change)];
+  const arrow = el("span", { "aria-hidden": "true" }, change === "new" || change === "up" ? "↑ " : "↓ ");
+  return [el("span", { class: ["value", change] }, arrow, value, el("span", { class: "unit" }, unit)), el("span", { class: "quiet" }, meaning)];
+}
+
+/** How often it comes against before, with an arrow. @param {number} ratio */
+function ratioText(ratio) {
+  const [arrow, text] = ratio > 1 ? ["↑", `${factor(ratio)}×`] : ratio < 1 ? ["↓", percent(ratio)] : ["=", "1×"];
+  const kind = ratio >= CLEAR_RATIO ? "up" : ratio <= 1 / CLEAR_RATIO ? "down" : "quiet";
+  return el("span", { class: ["value", kind], title: "How often it comes, against the same length of time before" }, el("span", { "aria-hidden": "true" }, `${arrow} `), text, el("span", { class: "visually-hidden" }, " as often as before"));
 }
 
 /** @param {number} ratio */

@@ -1,6 +1,7 @@
 // Which two windows of time the Templates tab compares: the one that is shown, and one before it.
 
 import { duration, time } from "./format.js";
+import { rangeOf } from "./range.js";
 
 const DAY_MS = 86_400_000;
 
@@ -14,6 +15,15 @@ export const AGAINST = [
   ["all", "everything before it"],
   ["other", "another time …"],
 ];
+
+/**
+ * Return which list is shown: of what changed, but for all time, which has nothing before it.
+ * @param {any} state
+ * @returns {string} "changed", "new", "up", "down", "gone" or "frequent"
+ */
+export function shownList(state) {
+  return state.show || (rangeOf(state).since_ms === null ? "frequent" : "changed");
+}
 
 /**
  * Return the two windows; a text says why there are none.

@@ -1,4 +1,4 @@
-// The Templates tab: the families that come most often, and those that are new, rise, fall or are gone against an earlier time.
+// The Templates tab: the families that are new, rise, fall or are gone against an earlier time, the most severe first; and the most frequent.
 //
 // One question lists them, bounded by `k`; what is nice to have (small charts, shares, when they were first seen) is asked for after it,
 // and for the shown ones only, so that 100,000 families cost no more than 50.
@@ -6,6 +6,7 @@
 import { ask } from "./api.js";
 import { clear, el } from "./dom.js";
 import { number, plural, time, wordsOf } from "./format.js";
+import { LEVELS } from "./histogram.js";
 import { bindKeys } from "./keys.js";
 import { allTime, rangeOf } from "./range.js";
 import { whyIncomplete } from "./reach.js";
@@ -15,9 +16,9 @@ import { go, NO_FILTERS } from "./state.js";
 import { statusLine } from "./status.js";
 import { showSuggestions } from "./suggestions.js";
 import { templateControls } from "./template_controls.js";
-import { showCharts, showFirstSeen, showShares } from "./template_extras.js";
+import { showBefore, showCharts, showShares } from "./template_extras.js";
 import { templateRow } from "./template_rows.js";
-import { namedBefore, windowsOf } from "./template_windows.js";
+import { namedBefore, shownList, windowsOf } from "./template_windows.js";
 
 /** @typedef {import("./state.js").State} State */
 
@@ -28,6 +29,7 @@ const FEW = 5;
 const DAY_MS = 86_400_000;
 /** What happened to the families of a change: to one, to several. */
 const CAME = {
+  changed: ["has changed", "have changed"],
   new: ["is new", "are new"],
   up: ["comes clearly more often", "come clearly more often"],
   down: ["comes clearly less often", "come clearly less often"],
@@ -65,7 +67,7 @@ export function open(view, state) {
     clear(help);
     clear(masks);
     try {
-      await (isComparing(state) ? compare(signal) : frequent(signal));
+      await (shownList(state) === "frequent" ? frequent(signal) : compare(signal));
     } catch (error) {
       if (signal.aborted) return;
       clear(list);
@@ -74,8 +76,8 @@ export function open(view, state) {
     }
   }
 
-  /** @param {AbortSignal} signal */
-  async function frequent(signal) {
+  /** @param {AbortSignal} signal @param {any[]} [why] what to say before: why these are shown and not what changed */
+  async function frequent(signal, why = []) {
     const now = Date.now();
     let range = rangeOf(state, now);
     status.busy("Counting lines by template …");
@@ -87,21 +89,22 @@ export function open(view, state) {
     }
     const filters = filtersOf(state, range);
     const found = answer.templates;
-    const rows = draw(found, filters, signal);
+    const rows = draw(found, () => filters, signal);
     more.hidden = found.length < wanted(state) || found.length >= MOST;
-    status.say(...foundSentence(found, range, answer, state));
+    status.say(...why, ...foundSentence(found, range, answer, state));
     if (found.length < FEW && range.since_ms !== null) clear(help, offer("Look in all time", { since: "all", until: "" }));
     if (found.length === 0) return;
     void showSuggestions(masks, filters.topic ?? [], signal);
     await showCharts(rows, { filters, q: state.q, now, signal });
     await showShares(rows, { filters, q: state.q, now, signal });
-    await showFirstSeen(rows, found, { filters, q: state.q, now, signal });
+    await showBefore(rows, found, { filters, q: state.q, now, signal });
   }
 
   /** @param {AbortSignal} signal */
   async function compare(signal) {
     const now = Date.now();
-    const windows = windowsOf(state, rangeOf(state, now), now);
+    const range = rangeOf(state, now);
+    const windows = windowsOf(state, range, now);
     if (typeof windows === "string") {
       clear(list);
       more.hidden = true;
@@ -111,9 +114,14 @@ export function open(view, state) {
     status.busy(`Comparing with ${namedBefore(state.against ?? "", windows.before)} …`);
     const filters = filtersOf(state, { ...windows.now, label: "", automatic: false });
     const answer = await ask("/api/compare", { ...wordsBody(state), filters, compare: windows.before, k: wanted(state) }, { signal });
-    const found = answer.compare.filter((/** @type {any} */ one) => one.change === state.show);
-    const inDetail = state.show === "gone" ? { ...filters, ...windows.before } : filters;
-    const rows = draw(found, inDetail, signal);
+    const show = shownList(state);
+    const found = changesOf(answer.compare, show);
+    const isEmpty = answer.totals.lines === 0 && answer.totals.before === 0;
+    if (show === "changed" && (answer.begins_ms !== undefined || found.length === 0) && (range.automatic || !isEmpty)) {
+      await frequent(signal, isEmpty ? [] : [...changedSentence(found, answer, windows, state), " "]);
+      return;
+    }
+    const rows = draw(found, (family) => (family.change === "gone" ? { ...filters, ...windows.before } : filters), signal);
     controls.showNumbers(answer.compare, wanted(state));
     more.hidden = found.length < wanted(state) || found.length >= MOST;
     status.say(...changedSentence(found, answer, windows, state));
@@ -136,10 +144,10 @@ export function open(view, state) {
     );
   }
 
-  /** @param {any[]} found @param {Record<string, any>} filters @param {AbortSignal} signal */
-  function draw(found, filters, signal) {
+  /** @param {any[]} found @param {(family: any) => Record<string, any>} filtersFor under which a family's lines are counted @param {AbortSignal} signal */
+  function draw(found, filtersFor, signal) {
     const words = wordsOf(state.q);
-    const rows = found.map((family) => templateRow(family, { words, filters, signal }));
+    const rows = found.map((family) => templateRow(family, { words, filters: filtersFor(family), signal }));
     list.classList.remove("old");
     clear(list, rows.map((row) => row.node));
     return rows;
@@ -155,11 +163,6 @@ export function open(view, state) {
       for (const end of unbind) end();
     },
   };
-}
-
-/** @param {State} state */
-function isComparing(state) {
-  return Object.hasOwn(CAME, state.show ?? "");
 }
 
 /** @param {State} state */
@@ -202,11 +205,24 @@ function changedSentence(found, answer, windows, state) {
   const totals = `${plural(lines, "line")} against ${number(before)} in ${against}.`;
   const cut = cutOf(answer);
   if (lines === 0 && before === 0) return [el("strong", {}, "Neither time has lines.")];
-  if (answer.begins_ms !== undefined && (state.show === "new" || state.show === "up"))
+  const show = shownList(state);
+  if (answer.begins_ms !== undefined && ["changed", "new", "up"].includes(show))
     return [el("strong", {}, `The index begins at ${time(answer.begins_ms)}`), `: too late to call anything new or rising. ${totals}${cut}`];
-  const [one, many] = CAME[/** @type {keyof typeof CAME} */ (state.show)];
+  const [one, many] = CAME[/** @type {keyof typeof CAME} */ (show)];
   const result = found.length === 0 ? `No family ${one}.` : `${plural(found.length, "family", "families")} ${found.length === 1 ? one : many}.`;
   return [el("strong", {}, result), ` ${totals}${cut}`];
+}
+
+/**
+ * Return the families of one change; of all of them the most severe first, and of one level what is new before what rises, is gone or falls.
+ * @param {any[]} changes in the order of the worker: by change, then by level and by how sure it is
+ * @param {string} show
+ */
+function changesOf(changes, show) {
+  if (show !== "changed") return changes.filter((one) => one.change === show);
+  const severity = (/** @type {any} */ one) => (LEVELS.indexOf(one.level) + LEVELS.length) % LEVELS.length;
+  const order = ["new", "up", "gone", "down"];
+  return [...changes].sort((one, other) => severity(one) - severity(other) || order.indexOf(one.change) - order.indexOf(other.change));
 }
 
 /** Why an answer is not complete, behind a blank; "" if it is. @param {any} answer */
