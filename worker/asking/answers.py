@@ -221,10 +221,18 @@ class AnsweredJson(CompleteJson, ReachJson):
     seconds: NotRequired[dict[str, float]]
 
 
+class SameJson(TypedDict):
+    """What lines around one have in common with it."""
+
+    name: Annotated[str, Says("description", "service, or the name of a kept field")]
+    value: Annotated[str | None, Says("description", "null where the line has none; then only the line itself comes")]
+
+
 class HitsJson(AnsweredJson):
     """Lines that fit."""
 
     hits: list[HitJson]
+    same: NotRequired[SameJson]
     counted: NotRequired[Annotated[list[str], Says("description", "ids of the hits' families, and those alike, that counts counts")]]
 
 
@@ -234,12 +242,35 @@ class TemplatesJson(AnsweredJson):
     templates: list[FamilyJson]
 
 
+class NumbersJson(TypedDict):
+    """Of the lines whose value of a field is a number."""
+
+    lines: Count
+    min: float
+    p50: float
+    p95: float
+    p99: float
+    max: float
+    error: Annotated[float, Says("description", "how far percentiles may be off, as a share of them; 0: they are exact")]
+
+
+class FieldStatisticsJson(TypedDict):
+    """Of a field, over all lines that were counted."""
+
+    lines: Count
+    with_value: Annotated[Count, Says("description", "lines that have the field, with a value that is not empty")]
+    values: Annotated[Count, Says("description", "how many values there are, at least")]
+    all_values: Annotated[bool, Says("description", "false where there are more values than are counted one by one")]
+    numbers: NumbersJson | None
+
+
 class OneCountJson(CompleteJson):
     """Lines by one grouping."""
 
     counts: list[CountedJson]
     by: list[str]
     bucket_ms: NotRequired[Annotated[int, Says("minimum", 1)]]
+    statistics: NotRequired[Annotated[FieldStatisticsJson, Says("description", "of a field by which alone is counted")]]
 
 
 class CountsJson(AnsweredJson, OneCountJson):

@@ -25,6 +25,8 @@ MAX_DEADLINE_MS = 60_000
 DeadlineMs = Annotated[int, Field(ge=1, le=MAX_DEADLINE_MS)]
 Mode = Literal["dense", "words", "hybrid"]
 """Rank by meaning, by words, or by meaning with words between equals."""
+Neighbourhood = Literal["service", "host", "trace"]
+"""What lines around one have in common with it."""
 GROUPINGS: Final = ("time", "template", "family", "service", "level", "topic", FIELD_NAMES)
 
 
@@ -64,8 +66,12 @@ class Around(BaseModel):
     partition: int = Field(ge=0, lt=1 << 31)
     offset: int = Field(ge=0, lt=MOST_MS)
     before: int = Field(default=5, ge=0, le=MAX_AROUND)
-    """Kafka records before `offset`; a record may hold several lines."""
+    """Kafka records before `offset`, which may hold several lines each; lines where `by` is set."""
     after: int = Field(default=5, ge=0, le=MAX_AROUND)
+    by: Neighbourhood | None = None
+    """Not set: the records before and after in the partition. Else lines with the same value, of all partitions, in the order of time."""
+    sub: int | None = Field(default=None, ge=0, lt=1 << 31)
+    """Which line of the record has the value. Not set: the first one that has any."""
 
 
 class Query(BaseModel):

@@ -13,7 +13,7 @@ from worker.cli.filter_options import Given, as_text
 from worker.querying.forms import parse_query
 
 NEIGHBOURS: Final = 5
-"""Records before and after a line by default."""
+"""Records, or lines, before and after a line by default."""
 _OPTIONS: Final = {"text": "TEXT", "k": "-k", "around": "--around"}
 
 Request = dict[str, object]
@@ -61,15 +61,17 @@ def checked_text(text: str) -> str:
     return as_text(text)
 
 
-def around_of(place: str | None, neighbours: int | None) -> Request | None:
-    """Return the part of a query that `--around` and `-C` say. Raises CommandFailed."""
+def around_of(place: str | None, neighbours: int | None, by: str | None) -> Request | None:
+    """Return the part of a query that `--around`, `-C` and `--by` say. Raises CommandFailed."""
     if place is None:
         if neighbours is not None:
             raise user_error("-C sets how much to show around a line: it needs --around")
+        if by is not None:
+            raise user_error("--by says what the lines around one have in common with it: it needs --around")
         return None
     count = NEIGHBOURS if neighbours is None else neighbours
     try:
-        return {**RecordPlace.read(place)._asdict(), "before": count, "after": count}
+        return {**RecordPlace.read(place)._asdict(), "before": count, "after": count, **({} if by is None else {"by": by})}
     except ValueError as error:
         raise user_error(f"--around {error}") from None
 

@@ -21,11 +21,18 @@ ExpandOption = Annotated[bool, typer.Option("--expand", help="List templates one
 TimeoutOption = Annotated[float, typer.Option(help="Seconds to wait for an answer.", min=0.1, max=600, metavar="N")]
 AroundOption = Annotated[
     str | None,
-    typer.Option(help="Instead of TEXT: show the records around a hit, given as in the column `where`.", metavar="TOPIC/PARTITION@OFFSET"),
+    typer.Option(help="Instead of TEXT: show the records around a line, given as in the column `where`.", metavar="TOPIC/PARTITION@OFFSET"),
 ]
 NeighboursOption = Annotated[
     int | None,
     typer.Option("--context", "-C", help="With --around: how many records before and after it. Default: 5.", min=0, max=500, metavar="N"),
+]
+ByOption = Annotated[
+    Literal["service", "host", "trace"] | None,
+    typer.Option(
+        help="With --around: not the records of its partition, but the lines of the same service, host (host.name) or trace (trace_id),"
+        " of all partitions, by time."
+    ),
 ]
 DirectOption = Annotated[bool, typer.Option("--direct", help="Read the index on a Milvus server directly; needs no worker and no Kafka.")]
 SuggestOption = Annotated[
@@ -57,6 +64,9 @@ class SearchOptions:
         typer.Option(help="At most this many lines per family. Default: as many as per template.", min=1, max=100, metavar="N"),
     ] = None
     expand: ExpandOption = False
+    around: AroundOption = None
+    neighbours: NeighboursOption = None
+    by: ByOption = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,15 +109,7 @@ class CountsOptions:
 @takes_options
 @takes_filters
 @takes_shared()
-def search_verb(
-    *,
-    options: SearchOptions,
-    filters: Given,
-    around: AroundOption = None,
-    neighbours: NeighboursOption = None,
-    timeout: TimeoutOption = 15.0,
-    shared: Shared,
-) -> None:
+def search_verb(*, options: SearchOptions, filters: Given, timeout: TimeoutOption = 15.0, shared: Shared) -> None:
     """Ask a running worker which lines fit a question.
 
     The worker is `vectail run` or `vectail demo --serve`; question and answer travel over Kafka. By default each hit is of another
@@ -118,8 +120,9 @@ def search_verb(
     from worker.cli.search_screen import show_answer
     from worker.cli.search_verb import ask_once
 
-    question = asdict(options) | {"text": text_of(options.text), "around": around_of(around, neighbours)}
-    request = checked(**question, filters=filters)
+    question = asdict(options)
+    around = around_of(question.pop("around"), question.pop("neighbours"), question.pop("by"))
+    request = checked(**question | {"text": text_of(options.text), "around": around}, filters=filters)
     answer = ask_once(shared.settings().kafka, request, timeout_s=timeout)
     shared.show(answer, lambda screen, answer: show_answer(screen, request, answer))
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from consumers.decode.kept_fields import WELL_KNOWN
-from worker.asking.answers import CountedFamilyJson, FamilyJson, HitJson, ScoreJson
+from worker.asking.answers import CountedFamilyJson, FamilyJson, HitJson, SameJson, ScoreJson
 from worker.asking.operators import words_sought
 from worker.asking.places import RecordPlace
 from worker.asking.reach import arriving_text, behind_text
@@ -103,15 +103,21 @@ def show_hits(screen: Screen, answer: Answer, *, advice: str = "", offers_neighb
 
 
 def show_around(screen: Screen, answer: Answer, place: str) -> None:
-    """Show the lines around a place (`seconds`, `complete`, `hits`) in their order, with the one there marked."""
+    """Show the lines around a place (`seconds`, `complete`, `hits`, maybe `same`) in their order, with the one there marked."""
     hits: Sequence[HitJson] = answer["hits"]
+    same: SameJson | None = answer.get("same")
     day, times = shown_times([hit["time"] for hit in hits])
-    _show_head(screen, f"around {place}", answer, day)
+    shared = f", {same['name']} {same['value']}" if same and same["value"] else ""
+    _show_head(screen, f"around {place}{shared}", answer, day)
     marks = [">" if coordinates_of(hit) == place else "" for hit in hits]
     if hits:
         _show_table(screen, hits, times, TableColumn("", "bold green"), marks, None)
         if ">" not in marks:
             screen.say(f"{place} itself is not in the index.")
+        elif same and same["value"] is None:
+            screen.say(f"It has no {same['name']}. Without --by, the records around it are shown.")
+    elif same:
+        screen.say(f"{place} is not in the index. Without --by, the records around it are shown.")
     else:
         screen.say(f"Neither {place} nor the lines around it are in the index; -C looks further.")
     say_incomplete(screen, answer, _CUT)

@@ -226,7 +226,7 @@ class Answer:
             document = {**answer(_of_all_time(sought), deadline_passed, stop_s), "widened": True}
         if self._reach is not None and form_of(ready.query).says_reach:
             columns, around = ready.query.filters.by_column(), ready.query.around
-            topics = columns["topics"] if around is None else (around.topic,)
+            topics = columns["topics"] if around is None or around.by is not None else (around.topic,)
             reach = self._reach(ready.requester.taken_s, topics, columns["not_topics"])
             document = {**document, **reach, "complete": document["complete"] and "behind" not in reach}
         return document if ready.query.text is None else {**document, "mode": mode_of(sought)}

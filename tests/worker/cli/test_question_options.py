@@ -69,6 +69,10 @@ def test_every_verb_passes_every_filter_on(run_here: RunHere, sent: list[dict[st
         (("search", "--around", "logs/0@123"), {"around": {**PLACE, "before": 5, "after": 5}}),
         (("search", "--around", "logs/0@123", "-C", "0"), {"around": {**PLACE, "before": 0, "after": 0}}),
         (("search", "--around", "logs/0@123", "-C", str(MAX_AROUND)), {"around": {**PLACE, "before": MAX_AROUND, "after": MAX_AROUND}}),
+        (
+            ("search", "--around", "logs/0@123", "--by", "trace", "-C", "2"),
+            {"around": {**PLACE, "before": 2, "after": 2, "by": "trace"}},
+        ),
         (("templates", "--since", "all"), {"as": "templates", "k": 20}),
         (("templates",), {"as": "templates", "k": 20}),
         (("counts",), {"as": "counts"}),
@@ -105,6 +109,7 @@ def test_what_was_given_is_asked_and_nothing_else(
         (("search", "--around", "logs/0@123", "--since", "1h"), "--since: cannot be combined with around"),
         (("search", "--around", "logs@123"), "--around 'logs@123' is not the place of a line"),
         (("search", "disk", "-C", "3"), "it needs --around"),
+        (("search", "disk", "--by", "host"), "--by .* it needs --around"),
         (("search", "--family", FAMILY, "--mode", "words"), "--mode: needs a text"),
         (("search", "disk", "--as", "templates", "--per-template", "2"), "--per-template: is for lines only"),
         (("search", "disk", "--expand"), "--expand: is for templates and compare only"),

@@ -210,6 +210,15 @@ def test_a_line_that_is_not_in_the_index_has_no_mark_and_that_is_said(hits: list
     assert told(140, AROUND, around(*hits, complete=False))[-2:] == [said, CUT_SHORT]
 
 
+def test_neighbours_with_a_value_in_common_name_it_and_a_line_without_one_says_so() -> None:
+    lines = told(140, AROUND, around(hit(), hit(partition=3), same={"name": "trace_id", "value": "t\x1b"}))
+    assert lines[1] == "around logs/1@250, trace_id t\\x1b  · 12 ms · 2024-05-01 UTC"
+    assert [line.startswith(">") for line in lines[4:]] == [True, False], "another partition has the same offset"
+    for hits, said in (([hit()], "It has no trace_id."), ([], "logs/1@250 is not in the index.")):
+        shown = told(140, AROUND, around(*hits, same={"name": "trace_id", "value": None}))
+        assert shown[-1] == f"{said} Without --by, the records around it are shown."
+
+
 def test_templates_like_a_query_are_shown_with_the_query_above() -> None:
     show = partial(show_templates_like, advice="")
     lines = told(100, show, answer_of(templates=[TEMPLATE | {"score": 0.5}], text="disk"))

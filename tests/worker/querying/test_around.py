@@ -1,14 +1,18 @@
-"""The lines around a place in a partition."""
+"""The lines around a place in a partition, and those around it that a service, a host or a trace logged."""
+
+import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sinks.line import Line
 from sinks.reading.reader import BlockReader
 from tests.fakes.sink import FakeSink
 from tests.world import line, open_sink, write
-from worker.asking.question import Around
+from worker.asking.question import Around, Neighbourhood
 from worker.querying.answer_documents import shown_line
-from worker.querying.around import lines_around
+from worker.querying.around import Alike, lines_alike, lines_around
 
 NOW_MS = 1_000_000.0
 
@@ -91,3 +95,68 @@ def test_a_sampled_line_stands_in_its_place() -> None:
     assert [one.get("sampled") for one in found] == [None, True, None]
     assert found[1]["template_text"] == line(1).template_text
     assert found[2]["fields"] == {"pod": "web-1"}
+
+
+def alike(
+    sink: FakeSink, offset: int, by: Neighbourhood, *, before: int = 5, after: int = 5, sub: int | None = None, is_over: bool = False
+) -> Alike:
+    place = asked(offset, before, after).model_copy(update={"by": by, "sub": sub})
+    return lines_alike(BlockReader(sink), place, lambda: is_over, now_ms=NOW_MS)
+
+
+ENTRIES = st.tuples(
+    st.sampled_from(["logs", "more"]), st.integers(0, 1), st.integers(0, 6), st.sampled_from("ab"), st.sampled_from([1, 1, 3])
+)
+
+
+@given(drawn=st.lists(ENTRIES, min_size=1, max_size=60), data=st.data())
+def test_what_a_service_logged_around_a_line_is_in_order_across_partitions_whatever_shares_a_millisecond(
+    drawn: list[tuple[str, int, int, str, int]], data: st.DataObject
+) -> None:
+    lines = [
+        line(at, topic=topic, partition=partition, time=1_000 + time, service=service, chunk=chunk, chunks=chunks, text=f"{at}.{chunk}")
+        for at, (topic, partition, time, service, chunks) in enumerate([("logs", 0, 3, "a", 1), *drawn])
+        for chunk in range(chunks)
+    ]
+    before, after = data.draw(st.integers(0, 6)), data.draw(st.integers(0, 6))
+    of_a = sorted((one for one in lines if one.service == "a"), key=lambda one: (one.time, one.topic, one.partition, one.offset, one.chunk))
+    order = list(dict.fromkeys(one.offset for one in of_a))
+    at = order.index(0)
+    wanted = order[max(at - before, 0) : at + after + 1]
+
+    found = alike(sink_of(*lines), 0, "service", before=before, after=after)
+
+    assert (found.name, found.value, found.neighbours.complete) == ("service", "a", True)
+    assert [one.text for one in found.neighbours.lines] == [one.text for one in of_a if one.offset in wanted]
+
+
+def test_neighbours_by_host_and_by_trace_are_of_the_line_that_was_meant() -> None:
+    def kept(**fields: str) -> str:
+        return json.dumps({name.replace("_name", ".name"): value for name, value in fields.items()}, separators=(",", ":"))
+
+    sink = sink_of(
+        line(1, topic="other", fields=kept(host_name="db-1", trace_id="t2")),
+        line(2, fields=kept(trace_id="t1")),
+        line(3, sub=0, fields=kept(trace_id="t1")),
+        line(3, sub=1, fields=kept(host_name="db-1", trace_id="t2")),
+        line(4, partition=1, fields=kept(host_name="db-1")),
+        line(5, fields=kept(host_name="db-10", trace_id="t2")),
+    )
+
+    def told(by: Neighbourhood, sub: int | None = None) -> tuple[str | None, list[tuple[str, int, int]]]:
+        found = alike(sink, 3, by, sub=sub)
+        return found.value, [(one.topic, one.offset, one.sub) for one in found.neighbours.lines]
+
+    assert told("trace") == ("t1", [("logs", 2, 0), ("logs", 3, 0)]), "of the first line of the record that has one"
+    assert told("trace", sub=1) == ("t2", [("other", 1, 0), ("logs", 3, 1), ("logs", 5, 0)])
+    assert told("host") == ("db-1", [("other", 1, 0), ("logs", 3, 1), ("logs", 4, 0)])
+    assert told("host", sub=0) == (None, [("logs", 3, 0)]), "it has none: it stands alone"
+
+
+def test_neighbours_by_value_read_few_blocks_and_say_when_time_is_over() -> None:
+    sink = sink_of(*(line(offset, service="abcdefghij"[offset % 10]) for offset in range(5_000)))
+    sink.calls.clear()
+    found = alike(sink, 2_500, "service", before=3, after=3)
+    assert [one.offset for one in found.neighbours.lines] == [2_470, 2_480, 2_490, 2_500, 2_510, 2_520, 2_530]
+    assert len(sink.calls) < 40, sink.calls
+    assert not alike(sink, 2_500, "service", is_over=True).neighbours.complete
