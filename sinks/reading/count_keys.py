@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from sinks.arrow import take
 from sinks.block import Column
-from sinks.field_pairs import field_names, field_values
+from sinks.field_pairs import NO_VALUE, FieldValues, field_names, field_values
 from sinks.heads import Heads
 from sinks.reading.count_tally import Tally
+from sinks.reading.field_figures import FieldFigures, OtherValues, field_figures
 from sinks.reading.group_names import FIELD, FIELD_NAMES, GroupBy
 from sinks.reading.names import template_ids
 from sinks.reading.union import UnionPart
@@ -35,8 +36,17 @@ class GroupKeys:
         self._bucket_ms = bucket_ms or 1
         self._bucketed_ms = bucketed_ms
         self.tally = Tally()
+        self._others = OtherValues()
         self.has_all_values = True
         """False: a field has more values than are counted."""
+
+    def figures(self) -> FieldFigures | None:
+        """Return the figures of the field, if it is one field and nothing else that is counted by."""
+        if len(self._by) != 1 or not self._by[0].startswith(FIELD):
+            return None
+        groups, texts = self.tally.groups(), self.tally.texts()
+        counted = [] if groups is None else zip((texts[code] for code in groups.keys[0].tolist()), groups.lines.tolist(), strict=True)
+        return field_figures(counted, self._others)
 
     def bucket(self, time_ms: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the first millisecond of the bucket of each time."""
@@ -75,9 +85,17 @@ class GroupKeys:
             return template_keys(template_ids(lines.template.values))[lines.template.codes[rows]]
         if name.startswith(FIELD):
             values = field_values(_taken(lines.fields, rows), name.removeprefix(FIELD))
-            return self._codes_of((*values.values, ""))[values.codes]  # the last place stands for `NO_VALUE`
+            codes = self._codes_of((*values.values, ""))  # the last place stands for `NO_VALUE`
+            if not self.has_all_values:
+                self._add_others(values, codes[:-1] == _NOT_COUNTED, lines.chunk[rows] == 0)
+            return codes[values.codes]
         column = lines.service if name == "service" else lines.level
         return np.array([self.tally.code(value) for value in column.values], np.int64)[column.codes[rows]]
+
+    def _add_others(self, values: FieldValues, are_left_out: NDArray[np.bool_], are_lines: NDArray[np.bool_]) -> None:
+        lines = np.bincount(values.codes[are_lines & (values.codes != NO_VALUE)], minlength=len(values.values))
+        for place in np.flatnonzero(are_left_out).tolist():
+            self._others.add(values.values[place], int(lines[place]))
 
     def _codes_of(self, values: Sequence[str]) -> NDArray[np.int64]:
         """Return the numbers of some texts, `_NOT_COUNTED` for those that are too many."""

@@ -19,6 +19,7 @@ from sinks.heads import Heads
 from sinks.reading.copies import reach_of, with_events_beyond, with_other_runs
 from sinks.reading.count_keys import GroupKeys, is_of_fields
 from sinks.reading.count_tally import Groups, Tally, top
+from sinks.reading.field_figures import FieldFigures
 from sinks.reading.group_names import FIELD_NAMES, GroupBy
 from sinks.reading.line_filter import LineFilter, block_filter, heads_fit
 from sinks.reading.names import TemplateNames
@@ -97,6 +98,8 @@ class Counts(NamedTuple):
     """By time where there is one, then the most lines first, then by key."""
     complete: bool
     """False: the deadline, a block that could not be read, or a field with too many values cut it."""
+    figures: FieldFigures | None = None
+    """Of the field, where lines are counted by one field and nothing else."""
 
 
 class TemplateCounts(NamedTuple):
@@ -143,7 +146,8 @@ def count(snapshot: Snapshot, names: TemplateNames, query: CountQuery) -> Counts
     counting, is_all = _counted(snapshot, query)
     rows = _rows(snapshot, names, counting.heads, query, counting.keys.tally)
     is_all &= all(row is not None for row in rows)
-    return Counts([row for row in rows if row is not None], complete=is_all and not snapshot.damaged)
+    shown = [row for row in rows if row is not None]
+    return Counts(shown, complete=is_all and not snapshot.damaged, figures=counting.keys.figures())
 
 
 def _listed(snapshot: Snapshot, asked: BlockFilter) -> Heads:

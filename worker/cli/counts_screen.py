@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from sinks.reading.group_names import FIELD
-from worker.asking.answers import CountedFamilyJson
+from worker.asking.answers import CountedFamilyJson, FieldStatisticsJson
 from worker.cli.screen import Screen, shown_times
 from worker.cli.screen_tables import NONE, Column, StyledText
 from worker.cli.search_screen import COUNT_CUT, Answer, say_incomplete, shown_alike, shown_fits
 from worker.runtime.logs import printable
+from worker.runtime.wording import counted
 
 Count = Mapping[str, Any]
 """A group as `worker.asking.answers.CountedJson` has it; what it is counted by is under its name."""
@@ -28,6 +29,8 @@ def show_counts(screen: Screen, answer: Answer) -> None:
     if not counts and (answer["complete"] or "behind" in answer):
         screen.say("No lines in this span, or none that the filters leave.")
     elif counts:
+        if "statistics" in answer:
+            screen.say(_shown_statistics(answer["by"][0].removeprefix(FIELD), answer["statistics"]))
         _show_table(screen, answer, counts)
     say_incomplete(screen, answer, COUNT_CUT)
 
@@ -47,6 +50,18 @@ def _show_families(screen: Screen, answer: Answer) -> None:
         screen.write((f"  {' '.join(shown_fits([one])):>11}  ", "green"), (text, ""))
     if len(families) > _FAMILIES:
         screen.say(f"  and {len(families) - _FAMILIES} kinds more.")
+
+
+def _shown_statistics(name: str, found: FieldStatisticsJson) -> str:
+    """Return in how many lines a field is, and what its numbers are like."""
+    share = 100 * found["with_value"] / max(found["lines"], 1)
+    told = f"{printable(name)} is in {found['with_value']:,} of {counted(found['lines'], 'line')} ({share:.3g} %)"
+    if (numbers := found["numbers"]) is None:
+        return f"{told}."
+    figures = "  ".join(f"{figure} {numbers[figure]:,.15g}" for figure in ("min", "p50", "p95", "p99", "max"))
+    of = "" if numbers["lines"] == found["with_value"] else f" in {numbers['lines']:,} of them"
+    within = f", percentiles within {100 * numbers['error']:.3g} %" if numbers["error"] else ""
+    return f"{told}. Numbers{of}{within}:  {figures}"
 
 
 def shown_width(width_ms: int) -> str:

@@ -11,11 +11,12 @@ from typing import Final, NamedTuple, cast
 from consumers.decode.kafka_times import is_far
 from consumers.decode.line_zones import DAY_MS
 from sinks.reading.counting import CountQuery, CountRow
+from sinks.reading.field_figures import FieldFigures
 from sinks.reading.group_names import FIELD, FIELD_NAMES
 from sinks.reading.line_filter import LineFilter
 from sinks.reading.reader import BlockReader
 from sinks.row import TemplateId
-from worker.asking.answers import CountedAnswerJson, CountedJson, CountsJson, OneCountJson
+from worker.asking.answers import CountedAnswerJson, CountedJson, CountsJson, FieldStatisticsJson, NumbersJson, OneCountJson
 from worker.asking.question import GROUPINGS, Grouping, Query
 from worker.asking.refusals import BadQuery
 from worker.querying.count_by_family import count_by_family
@@ -57,6 +58,8 @@ class CountListing(NamedTuple):
     """Width of a bucket; each begins at a multiple of it since 1970."""
     complete: bool
     """False when a bound or the deadline cut it short."""
+    figures: FieldFigures | None = None
+    """Of the field, where it is one field and nothing else that is counted by."""
 
 
 class Counted(NamedTuple):
@@ -135,7 +138,8 @@ class _Counting:
             texts = index.sink.templates.texts({TemplateId(str(row.key[by.index("template")])) for row in counted.rows})
         groups = index.templates.groups_of(texts)
         names: dict[str, str] = {template: group.name for template, group in groups.items() if group.name is not None}
-        return _listing(wanted, counted.rows, dict(texts.items()), names, complete=is_all and counted.complete)
+        listing = _listing(wanted, counted.rows, dict(texts.items()), names, complete=is_all and counted.complete)
+        return listing._replace(figures=counted.figures)
 
     def _window_ms(self, wanted: CountQuery) -> tuple[int, int]:
         """Return the window that buckets cut: the filter's; where that is open, or cannot be true, as far as there are lines."""
@@ -176,7 +180,16 @@ def _one_count(listing: CountListing) -> OneCountJson:
     shown: OneCountJson = {"counts": [_shown(listing, row) for row in listing.rows], "by": list(listing.by), "complete": listing.complete}
     if listing.bucket_ms is not None:
         shown["bucket_ms"] = listing.bucket_ms
+    if listing.figures is not None:
+        shown["statistics"] = _statistics(listing.figures)
     return shown
+
+
+def _statistics(figures: FieldFigures) -> FieldStatisticsJson:
+    names = ("lines", "min", "p50", "p95", "p99", "max", "error")
+    numbers = None if figures.numbers is None else cast("NumbersJson", dict(zip(names, figures.numbers, strict=True)))
+    lines, with_value, values, has_all_values, _ = figures
+    return {"lines": lines, "with_value": with_value, "values": values, "all_values": has_all_values, "numbers": numbers}
 
 
 def width_ms(since_ms: int, until_ms: int, buckets: int) -> int:

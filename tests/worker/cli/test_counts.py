@@ -76,6 +76,20 @@ def test_a_field_has_a_column_of_its_name_and_a_dash_for_lines_without_it(new_sc
     assert [line.split()[0] for line in told if "█" in line] == ["web-1", "-"]
 
 
+def test_above_the_values_of_a_field_stands_how_many_lines_have_it_and_what_its_numbers_are_like(new_screen: NewScreen) -> None:
+    numbers = {"lines": 1_500, "min": 0.25, "p50": 12.0, "p95": 340.0, "p99": 900.0, "max": 1234567.0, "error": 0.0}
+    found: dict[str, object] = {"lines": 8_000, "with_value": 1_500, "values": 40, "numbers": numbers}
+    counts = [row(900, **{"field:ms\x1b": "12"})]
+
+    def told(**differs: object) -> str:
+        return " ".join(shown(new_screen, counts, ["field:ms\x1b"], statistics={**found, **differs}).split("  ms")[0].split())
+
+    figures = "min 0.25 p50 12 p95 340 p99 900 max 1,234,567"
+    assert told().startswith(rf"ms\x1b is in 1,500 of 8,000 lines (18.8 %). Numbers: {figures}")
+    assert f"Numbers in 1,500 of them, percentiles within 1 %: {figures}" in told(with_value=3_000, numbers={**numbers, "error": 0.01})
+    assert told(numbers=None).startswith(r"ms\x1b is in 1,500 of 8,000 lines (18.8 %). ms")
+
+
 def test_names_of_fields_are_a_table(new_screen: NewScreen) -> None:
     told = shown(new_screen, [row(7, field="pod\x1b"), row(3, field="code")], ["field"]).splitlines()
     assert told[0].split() == ["field", "lines"]
