@@ -252,6 +252,20 @@ def test_back_forward_and_a_shared_link_restore_what_was_shown(world: StubWorld,
     page.go_forward()
     page.go_forward()
     expect(page.get_by_role("button", name=re.compile("^Remove level"))).to_be_visible()
+def test_neighbours_are_of_the_partition_or_of_what_the_line_has_in_common_with_others(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?since=all&q=connection+to+db-2.shop+refused")
+    around = open_hit(page, "connection to db-2.shop").get_by_role("region", name="Neighbours")
+    ways = around.get_by_role("group", name="Neighbours by").get_by_role("button")
+    assert texts(ways) == ["Same partition", "Same service", "Same trace"], "it has no host"
+    ways.get_by_text("Same service").click()
+    expect(around.get_by_role("status")).to_contain_text("of service database, by time, in all partitions")
+    assert {line.split(" ")[0] for line in texts(around.locator(".what"))} == {"database"}
+    ways.get_by_text("Same trace").click()
+    expect(around.get_by_role("status")).to_contain_text("0 lines before and 0 after, of trace")
+    expect(around.get_by_role("listitem")).to_have_count(1)
+    expect(ways.get_by_text("Same trace")).to_have_attribute("aria-pressed", "true")
+
+
     expect(page).to_have_url(shared)
     expect(hits(page)).to_have_count(1)
     watched.settle(page)  # the small chart brings the times of the first and the last line

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, create_model
 from worker.asking.filters import EXCLUDES, FILTERS, LABEL_CHARACTERS, Of
 from worker.asking.moments import moment_ms, shown_time, since_ms
 from worker.asking.places import RecordPlace
+from worker.asking.question import MAX_BUCKETS, MAX_K, Grouping, Neighbourhood
 
 MOST_CHARACTERS: Final = 100_000
 _TIME: Final = "A span before now (15m, 7d) or ISO 8601."
@@ -125,6 +126,21 @@ class TemplatesArguments(Filtered):
     k: int = Field(default=20, ge=1, le=1_000, description="How many families, or templates.")
 
 
+class CountsArguments(Filtered):
+    """Of `counts`."""
+
+    since: Moment | None = Field(default="1h", description=f"Only lines from then on. {_TIME} `all`: from the first line on.")
+    query: Question | None = Field(default=None, description="Count the lines of the families that fit this. Default: all lines.")
+    by: Annotated[list[Grouping], WithJsonSchema({"type": "array", "items": {"type": "string"}})] = Field(
+        default=["service"],
+        min_length=1,
+        max_length=2,
+        description="One or two of time, template, family, service, level, topic, field:NAME; or field alone: which fields there are.",
+    )
+    buckets: int | None = Field(default=None, ge=2, le=MAX_BUCKETS, description="By time: at most this many buckets. Default: 60.")
+    top: int = Field(default=20, ge=1, le=MAX_K, description="How many groups, those with the most lines.")
+
+
 class CompareArguments(Filtered):
     """Of `compare`."""
 
@@ -158,13 +174,18 @@ class AroundArguments(Sized):
     where: Annotated[str, Field(max_length=300)] = Field(description="The place of a line, as hits show it under `where`: logs/0@123.")
     before: int = Field(default=5, ge=0, le=500, description="How many Kafka records before it.")
     after: int = Field(default=5, ge=0, le=500, description="How many after it.")
+    by: Neighbourhood | None = Field(
+        default=None,
+        description="Instead of the records of its partition: the lines of the same service, host or trace, of all partitions, by time.",
+    )
 
     def query(self) -> dict[str, object]:
         """Return the part of a query. Raises BadArgument."""
         try:
-            return {**RecordPlace.read(self.where)._asdict(), "before": self.before, "after": self.after}
+            place = RecordPlace.read(self.where)._asdict()
         except ValueError as error:
             raise BadArgument(f"where: {error}") from None
+        return {**place, "before": self.before, "after": self.after, **({} if self.by is None else {"by": self.by})}
 
 
 class LookupArguments(Sized):

@@ -17,6 +17,7 @@ from worker.serving.mcp_arguments import (
     AroundArguments,
     BadArgument,
     CompareArguments,
+    CountsArguments,
     Filtered,
     LookupArguments,
     OverviewArguments,
@@ -110,6 +111,22 @@ async def templates(index: LogIndex, arguments: TemplatesArguments) -> ToolAnswe
     return ToolAnswer(log_data={"templates": found}, facts=facts, notes=(*_of_reach(answer), *notes), complete=answer["complete"])
 
 
+async def counts(index: LogIndex, arguments: CountsArguments) -> ToolAnswer:
+    """Count lines by one or two groupings."""
+    now_ms = index.now_ms()
+    query: dict[str, object] = {"as": "counts", "by": arguments.by, "top": arguments.top, "filters": arguments.filters(now_ms)}
+    query |= {} if arguments.buckets is None else {"buckets": arguments.buckets}
+    query |= {} if arguments.query is None else {"text": arguments.query}
+    answer = await index.ask(query, CountsJson)
+    notes = _of_closeness(answer) or (() if answer["counts"] else (await _why_empty(index, arguments),))
+    facts = {
+        "window": _shown_window(arguments.window(now_ms)),
+        **({"bucket_s": answer["bucket_ms"] / 1000} if "bucket_ms" in answer else {}),
+    }
+    log_data = {"counts": [_with_times(one) for one in answer["counts"]], "families": answer.get("families", [])}
+    return ToolAnswer(log_data=log_data, facts=facts, notes=(*_of_reach(answer), *notes), complete=answer["complete"])
+
+
 async def compare(index: LogIndex, arguments: CompareArguments) -> ToolAnswer:
     """Tell what is new, gone, more or less frequent in a window than in another."""
     now, before = arguments.windows(index.now_ms())
@@ -129,13 +146,16 @@ async def compare(index: LogIndex, arguments: CompareArguments) -> ToolAnswer:
 
 
 async def around(index: LogIndex, arguments: AroundArguments) -> ToolAnswer:
-    """Show the lines before and after one, in their partition."""
-    query = arguments.query()
-    answer = await index.ask({"around": query}, HitsJson)
-    lines = [_line(one) | ({"here": True} if one["offset"] == query["offset"] else {}) for one in answer["hits"]]
+    """Show the lines before and after one, in their partition or with a value in common."""
+    answer = await index.ask({"around": arguments.query()}, HitsJson)
+    where = arguments.where.strip()
+    lines = [one | ({"here": True} if one["where"] == where else {}) for one in map(_line, answer["hits"])]
     notes = () if lines else ("There is no line at this place: it may have expired, or the topic, partition or offset is another.",)
-    facts = {"where": arguments.where.strip()}
-    return ToolAnswer(log_data={"lines": lines}, facts=facts, notes=(*_of_reach(answer), *notes), complete=answer["complete"])
+    same = answer.get("same")
+    if same is not None and same["value"] is None and lines:
+        notes = (f"The line has no {same['name']}: leave out `by` to see the records around it.",)
+    log_data = {"lines": lines, **({} if same is None else {"same": same})}
+    return ToolAnswer(log_data=log_data, facts={"where": where}, notes=(*_of_reach(answer), *notes), complete=answer["complete"])
 
 
 async def lookup(index: LogIndex, arguments: LookupArguments) -> ToolAnswer:
@@ -192,7 +212,7 @@ async def _lag(index: LogIndex) -> tuple[list[dict[str, object]] | None, list[st
     return [{name: one.get(name) for name in names} for one in answer["groups"]], []
 
 
-def _of_closeness(answer: HitsJson | TemplatesJson | ChangesJson) -> tuple[str, ...]:
+def _of_closeness(answer: AnsweredJson) -> tuple[str, ...]:
     """Return a note where nothing that was found has to do with the question."""
     return (_NOTHING_CLOSE,) if answer.get("nothing_close") else ()
 

@@ -13,13 +13,14 @@ from worker.serving.mcp_arguments import (
     AroundArguments,
     BadArgument,
     CompareArguments,
+    CountsArguments,
     LookupArguments,
     OverviewArguments,
     SearchArguments,
     Sized,
     TemplatesArguments,
 )
-from worker.serving.mcp_questions import LogIndex, NotAnswered, around, compare, lookup, overview, search, templates
+from worker.serving.mcp_questions import LogIndex, NotAnswered, around, compare, counts, lookup, overview, search, templates
 
 INSTRUCTIONS: Final = (
     "vectail keeps logs from Kafka searchable by meaning. A template is a kind of log line (variables masked); a family is templates"
@@ -72,6 +73,13 @@ TOOLS: Final = {
             templates,
         ),
         Tool(
+            "counts",
+            "Count lines",
+            "Lines counted by one or two of time, template, family, service, level, topic or a kept field: which host, which pod, when.",
+            CountsArguments,
+            counts,
+        ),
+        Tool(
             "compare",
             "Compare two windows",
             "What changed: families of lines that are new, gone, more frequent (up) or less frequent (down) in a window than in another."
@@ -82,7 +90,7 @@ TOOLS: Final = {
         Tool(
             "around",
             "Lines around a line",
-            "The lines before and after one, in the order of its Kafka partition.",
+            "The lines before and after one, in the order of its Kafka partition; or those of its service, host or trace, by time.",
             AroundArguments,
             around,
         ),

@@ -109,6 +109,32 @@ def test_a_search_asks_the_query_model_and_leaves_out_what_is_empty() -> None:
     assert answer["window"] == {"since": "2025-11-24T15:00:00.000Z", "until": "2025-11-24T15:30:00.000Z"}
 
 
+def test_counts_asks_as_the_api_has_it_and_shows_times_as_times() -> None:
+    worker = Worker(counts=[{"time": NOW_MS, "field:pod": "web-1", "lines": 3, "first": NOW_MS, "last": NOW_MS}])
+    worker.says = {"bucket_ms": 60_000, "families": [{"family": FAMILY, "text": "disk is full"}]}
+    answer = worker.call("counts", query="disk", by=["time", "field:pod"], buckets=12, level=["ERROR"])
+    filters = {"since_ms": NOW_MS - HOUR_MS, "level": ["ERROR"]}
+    assert worker.asked == [{"as": "counts", "by": ["time", "field:pod"], "top": 20, "filters": filters, "buckets": 12, "text": "disk"}]
+    now = "2025-11-24T16:00:00.000Z"
+    assert answer["log_data"]["counts"] == [{"time": now, "field:pod": "web-1", "lines": 3, "first": now, "last": now}]
+    assert (answer["log_data"]["families"][0]["text"], answer["bucket_s"]) == ("disk is full", 60.0)
+    assert refusal(worker, "counts", by=["pod"]).startswith("by.0: Value error, give time, template, family")
+    assert worker.call("counts")["log_data"]["counts"]
+    assert worker.asked[-1]["by"] == ["service"]
+
+
+def test_neighbours_with_a_value_in_common_are_asked_for_and_only_the_line_itself_is_here() -> None:
+    worker = Worker(hits=[hit(), hit(partition=1)])
+    worker.says["same"] = {"name": "trace_id", "value": "t1"}
+    answer = worker.call("around", where=" logs/0@7 ", by="trace")
+    assert worker.asked == [{"around": {"topic": "logs", "partition": 0, "offset": 7, "before": 5, "after": 5, "by": "trace"}}]
+    assert [one.get("here") for one in answer["log_data"]["lines"]] == [True, None]
+    assert answer["log_data"]["same"] == {"name": "trace_id", "value": "t1"}
+    worker.says["same"] = {"name": "trace_id", "value": None}
+    (note,) = worker.call("around", where="logs/0@7", by="trace")["notes"]
+    assert note.startswith("The line has no trace_id")
+
+
 def test_tools_leave_out_what_is_not_wanted() -> None:
     worker = Worker()
     left_out = {
@@ -265,7 +291,7 @@ def test_what_is_wrong_with_an_argument_is_said_in_one_line_and_nothing_is_asked
     assert refusal(worker, "search", query="x", mask="y").startswith("mask: ")
     assert refusal(worker, "around", where="logs-7").startswith("where: 'logs-7' is not the place of a line")
     assert refusal(worker, "compare", since="all") == "since: compare needs a beginning, such as 1h"
-    assert refusal(worker, "delete") == "there is no tool 'delete'; there are overview, search, templates, compare, around, lookup"
+    assert refusal(worker, "delete") == "there is no tool 'delete'; there are overview, search, templates, counts, compare, around, lookup"
     assert worker.asked == []
 
 

@@ -44,8 +44,8 @@ export function curlCommand(path, body) {
  */
 export function vectailCommand(body) {
   if (body.around) {
-    const { topic, partition, offset, before } = body.around;
-    return `vectail search --around ${shellWord(`${topic}/${partition}@${offset}`)} -C ${before}`;
+    const { topic, partition, offset, before, by } = body.around;
+    return `vectail search --around ${shellWord(`${topic}/${partition}@${offset}`)}${by ? ` --by ${by}` : ""} -C ${before}`;
   }
   const filters = body.filters ?? {};
   const { since_ms, until_ms } = filters;

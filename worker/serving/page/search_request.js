@@ -107,9 +107,13 @@ export function exportBody(state, range) {
   return { ...questionOf(state), filters: filtersOf(state, range) };
 }
 
-/** @param {{topic: string, partition: number, offset: number}} place @param {number} context records on each side */
-export function aroundBody({ topic, partition, offset }, context) {
-  return { around: { topic, partition, offset, before: context, after: context } };
+/**
+ * @param {{topic: string, partition: number, offset: number, sub?: number}} place
+ * @param {number} context records on each side, or lines
+ * @param {string} by what the lines have in common: "service", "host" or "trace"; "": they are of the partition
+ */
+export function aroundBody({ topic, partition, offset, sub }, context, by = "") {
+  return { around: { topic, partition, offset, before: context, after: context, ...(by !== "" && { by, ...(sub !== undefined && { sub }) }) } };
 }
 
 /** "logs/0@123", as the command line names a place. @param {{topic: string, partition: number, offset: number}} place */
