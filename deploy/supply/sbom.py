@@ -1,4 +1,4 @@
-"""Writes what vectail ships as a CycloneDX document: the locked packages that it runs with, and the files of the default model.
+"""Writes what vectail ships as a CycloneDX document: the locked packages that it runs with, and the files of its two models.
 
 `make sbom` runs it in .venv: it reads what is installed there, and requirements.lock for the hashes. It prints a table of the licences,
 and fails on one that is not in `LICENCES`: somebody must read it first. Packages that are only there for tests and for building are left
@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 from packaging.requirements import Requirement
 
-from worker.embedding.model.folder import default_folder
+from worker.embedding.model.difference import LOGS
+from worker.embedding.model.folder import PLAIN, TUNED, default_folder
 from worker.embedding.model.released import RELEASED
 
 ROOT = Path(__file__).parents[2]
@@ -39,8 +40,8 @@ NAMES = {
 """What packages write for them."""
 DECLARED = {"google-re2": "BSD-3-Clause", "jinja2": "BSD-3-Clause", "numpy": "BSD-3-Clause"}
 """Of packages that only say "BSD" or give the text: read in their licence files."""
-MODEL = ("all-MiniLM-L6-v2", "1110a243", "Apache-2.0", "sentence-transformers/all-MiniLM-L6-v2")
-"""Name, revision, licence and origin of the default model. The package that carries it has a licence of its own."""
+MODEL_LICENCE = "Apache-2.0"
+"""Of both models. The package that carries the plain one has a licence of its own."""
 
 
 class Package(NamedTuple):
@@ -146,6 +147,7 @@ def document(shipped: list[Package]) -> dict[str, Any]:
         }
         for one in shipped
     ]
+    plain, tuned = models()
     body: dict[str, Any] = {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
@@ -160,9 +162,15 @@ def document(shipped: list[Package]) -> dict[str, Any]:
                 "licenses": [{"expression": licence_of(root)}],
             }
         },
-        "components": [*components, _model()],
+        "components": [*components, plain, tuned],
         "dependencies": [
-            {"ref": reference, "dependsOn": sorted([*(refs[name] for name, _ in set(_needs(root, ())) if name in refs), _MODEL_REF])},
+            {
+                "ref": reference,
+                "dependsOn": sorted(
+                    [*(refs[name] for name, _ in set(_needs(root, ())) if name in refs), plain["bom-ref"], tuned["bom-ref"]]
+                ),
+            },
+            {"ref": tuned["bom-ref"], "dependsOn": [plain["bom-ref"]]},  # it is the difference from the plain one
             *({"ref": refs[one.name], "dependsOn": [refs[name] for name in one.needs if name in refs]} for one in shipped),
         ],
     }
@@ -170,28 +178,31 @@ def document(shipped: list[Package]) -> dict[str, Any]:
     return {"$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json", "serialNumber": f"urn:uuid:{serial}", **body}
 
 
-_MODEL_REF = f"model:{MODEL[0]}@{MODEL[1]}"
+def models() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the components of the plain model and of the one that was trained from it on logs."""
+    released = [default_folder() / name for name in sorted(RELEASED)]
+    plain = _model("sentence-transformers", PLAIN, "1110a243", released)
+    return plain, _model(PROJECT, TUNED, distribution(PROJECT).version, [LOGS])
 
 
-def _model() -> dict[str, Any]:
-    name, revision, licence, origin = MODEL
-    files = [
-        {
-            "type": "file",
-            "bom-ref": f"{_MODEL_REF}/{file}",
-            "name": file,
-            "hashes": [{"alg": "SHA-256", "content": _sha256(default_folder() / file)}],
-        }
-        for file in sorted(RELEASED)
-    ]
+def _model(group: str, name: str, version: str, files: list[Path]) -> dict[str, Any]:
+    reference = f"model:{name}@{version}"
     return {
         "type": "machine-learning-model",
-        "bom-ref": _MODEL_REF,
-        "group": origin.partition("/")[0],
+        "bom-ref": reference,
+        "group": group,
         "name": name,
-        "version": revision,
-        "licenses": [{"license": {"id": licence}}],
-        "components": files,
+        "version": version,
+        "licenses": [{"license": {"id": MODEL_LICENCE}}],
+        "components": [
+            {
+                "type": "file",
+                "bom-ref": f"{reference}/{file.name}",
+                "name": file.name,
+                "hashes": [{"alg": "SHA-256", "content": _sha256(file)}],
+            }
+            for file in files
+        ],
     }
 
 
@@ -206,7 +217,8 @@ def main() -> int:
     parser.add_argument("--output", type=Path, default=ROOT / "dist/sbom.cdx.json", metavar="FILE")
     output = parser.parse_args().output
     shipped = packages((ROOT / "requirements.lock").read_text(encoding="utf-8"))
-    for one in (*shipped, Package(MODEL[0], MODEL[1], MODEL[2], (), ())):
+    known = [Package(one["name"], one["version"], MODEL_LICENCE, (), ()) for one in models()]
+    for one in (*shipped, *known):
         sys.stdout.write(f"{one.name:28} {one.version:14} {one.licence or 'UNKNOWN'}\n")
     unknown = [one.name for one in shipped if not one.licence]
     if unknown:

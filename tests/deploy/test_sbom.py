@@ -1,5 +1,6 @@
 """deploy/supply/sbom.py lists what is shipped, with licences that somebody has read."""
 
+import hashlib
 import importlib.util
 import json
 import re
@@ -9,10 +10,12 @@ import tomllib
 from importlib.metadata import Distribution, version
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from worker.embedding.model.difference import LOGS
+from worker.embedding.model.folder import InstalledName
 from worker.embedding.model.released import RELEASED
 
 ROOT = Path(__file__).parents[2]
@@ -65,10 +68,15 @@ def test_what_only_tests_and_builds_need_is_not_there(document: dict[str, Any]) 
     assert not {"pytest", "mypy", "ruff", "hypothesis", "docker", "sentence-transformers", "torch"} & listed
 
 
-def test_the_model_s_files_are_there_with_the_hashes_of_its_release_and_its_own_licence(document: dict[str, Any]) -> None:
-    (model,) = (one for one in document["components"] if one["type"] == "machine-learning-model")
-    assert {one["name"]: one["hashes"][0]["content"] for one in model["components"]} == dict(RELEASED)
-    assert model["licenses"] == [{"license": {"id": "Apache-2.0"}}]
+def test_the_files_of_both_models_are_there_with_their_hashes_and_a_licence_of_their_own(document: dict[str, Any]) -> None:
+    plain, tuned = (one for one in document["components"] if one["type"] == "machine-learning-model")
+    assert (plain["name"], tuned["name"]) == get_args(InstalledName)[::-1]
+    assert {one["name"]: one["hashes"][0]["content"] for one in plain["components"]} == dict(RELEASED)
+    assert {one["name"]: one["hashes"][0]["content"] for one in tuned["components"]} == {
+        LOGS.name: hashlib.sha256(LOGS.read_bytes()).hexdigest()
+    }
+    assert plain["licenses"] == tuned["licenses"] == [{"license": {"id": "Apache-2.0"}}]
+    assert {"ref": tuned["bom-ref"], "dependsOn": [plain["bom-ref"]]} in document["dependencies"]
 
 
 def test_what_depends_on_what_is_named_by_references_that_exist(document: dict[str, Any]) -> None:
@@ -117,4 +125,4 @@ def test_the_script_writes_the_document_and_prints_the_licences(tmp_path: Path, 
     file = tmp_path / "dist" / "sbom.json"
     ended = subprocess.run([sys.executable, str(SCRIPT), "--output", str(file)], capture_output=True, text=True, check=True)
     assert json.loads(file.read_text(encoding="utf-8")) == document
-    assert re.search(r"^all-MiniLM-L6-v2 +\w+ +Apache-2.0$", ended.stdout, re.MULTILINE)
+    assert re.search(r"^all-MiniLM-L6-v2 +\w+ +Apache-2.0\nall-MiniLM-L6-v2-logs +\S+ +Apache-2.0$", ended.stdout, re.MULTILINE)
