@@ -104,6 +104,9 @@ def bring_up(place: Place) -> Running:
         skip_or_fail(f"no stack: {done.stderr.strip()}")
     assert done.returncode == 0, done.stdout + done.stderr
     at = dict(line.split()[:2] for line in done.stdout.splitlines() if line.strip().startswith((*WELL_KNOWN,)))
+    page = f"Open http://{at['worker']}/ in a browser: "
+    assert done.stdout.startswith(page), "before anything is started"
+    assert f"\n{page}the stack runs.\n" in done.stdout
     return Running(place, at["worker"], at["prometheus"])
 
 

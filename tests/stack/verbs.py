@@ -20,7 +20,7 @@ _FOR = {
     "kafka": "topics logs, vectail.queries, vectail.replies and vectail.dead-letters",
     "redis": "vectors that workers share",
     "milvus": "the index",
-    "worker": "/readyz, /healthz, /metrics and POST /api/search",
+    "worker": "the page, /readyz, /healthz, /metrics and POST /api/search",
     "prometheus": "/alerts, /graph; the jobs and rules of deploy/prometheus",
     "feed": "made-up lines to the topic logs",
 }
@@ -38,7 +38,9 @@ def up(place: Place, *, well_known: bool, rate: float) -> int:
     if lock is None:
         return _problem("a stack already runs; `make stack-down` stops it", USER_ERROR)
     place.make()
-    words = [sys.executable, "-m", "tests.stack.supervisor", str(place.folder), json.dumps(choose(well_known=well_known)), str(rate)]
+    ports = choose(well_known=well_known)
+    _say(_page(f"127.0.0.1:{ports['worker']}", "it answers once the worker is ready, in about a minute"))
+    words = [sys.executable, "-m", "tests.stack.supervisor", str(place.folder), json.dumps(ports), str(rate)]
     with place.log("supervisor").open("wb") as log:
         process = subprocess.Popen(
             [*_NAMESPACE, *words],
@@ -141,7 +143,8 @@ def _table(place: Place, addresses: Mapping[str, str]) -> str:
     return "\n".join(
         [
             "",
-            f"The stack runs; `{end}` ends it and removes what it wrote.",
+            _page(addresses["worker"], "the stack runs"),
+            f"`{end}` ends it and removes what it wrote.",
             "",
             *rows,
             "",
@@ -154,6 +157,10 @@ def _table(place: Place, addresses: Mapping[str, str]) -> str:
             "Grafana and kafka_exporter are not part of it: those come with `make up`, in Docker.",
         ]
     )
+
+
+def _page(worker: str, state: str) -> str:
+    return f"Open http://{worker}/ in a browser: {state}."
 
 
 def _short(path: Path) -> str:
