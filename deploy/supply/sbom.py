@@ -147,6 +147,7 @@ def document(shipped: list[Package]) -> dict[str, Any]:
         }
         for one in shipped
     ]
+    direct = {refs[name] for name, _ in _needs(root, ()) if name in refs}
     plain, tuned = models()
     body: dict[str, Any] = {
         "bomFormat": "CycloneDX",
@@ -164,12 +165,7 @@ def document(shipped: list[Package]) -> dict[str, Any]:
         },
         "components": [*components, plain, tuned],
         "dependencies": [
-            {
-                "ref": reference,
-                "dependsOn": sorted(
-                    [*(refs[name] for name, _ in set(_needs(root, ())) if name in refs), plain["bom-ref"], tuned["bom-ref"]]
-                ),
-            },
+            {"ref": reference, "dependsOn": sorted([*direct, plain["bom-ref"], tuned["bom-ref"]])},
             {"ref": tuned["bom-ref"], "dependsOn": [plain["bom-ref"]]},  # it is the difference from the plain one
             *({"ref": refs[one.name], "dependsOn": [refs[name] for name in one.needs if name in refs]} for one in shipped),
         ],
