@@ -17,7 +17,7 @@ from worker.querying.template_groups import named_family
 pytestmark = pytest.mark.process
 
 
-def test_it_opens_on_the_most_frequent_families_of_the_last_hour(world: StubWorld, watched: Watched) -> None:
+def test_it_opens_on_errors_of_the_last_hour_what_is_new_and_then_the_most_frequent(world: StubWorld, watched: Watched) -> None:
     page = watched.open(f"{world.url}/")
     expect(page).to_have_title("Search · vectail")
     expect(hits(page)).to_have_count(sum(kind.until_min < 60 for kind in KINDS))

@@ -89,13 +89,15 @@ class Watched:
             page.goto(address)
         return page
 
-    def context(self, *, width: int = WIDE, height: int = HIGH, scheme: Literal["light", "dark"] = "light") -> BrowserContext:
+    def context(
+        self, *, width: int = WIDE, height: int = HIGH, scheme: Literal["light", "dark"] = "light", zone: str = "UTC"
+    ) -> BrowserContext:
         """Return a browser that remembers nothing."""
         context = self._browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme=scheme,
             locale="en-GB",
-            timezone_id="UTC",
+            timezone_id=zone,
             permissions=["clipboard-read", "clipboard-write"],
         )
         self._contexts.append(context)

@@ -6,6 +6,7 @@ import { bindKeys, showKeys } from "./keys.js";
 import { explain } from "./explain.js";
 import { onReach } from "./reach.js";
 import { listen, read, tabHref, visit } from "./state.js";
+import { hasChoice, switchZone, zoneName, zoneOffset } from "./zone.js";
 
 /** @typedef {{update: (state: any) => void, close: () => void}} View */
 
@@ -100,11 +101,30 @@ function switchTheme() {
   }
 }
 
+/** The zone of all times; a button where there is another one to choose. @type {HTMLElement} */
+const zone = hasChoice() ? el("button", { type: "button", class: "small", onclick: changeZone }) : el("span", { class: "quiet small" });
+
+function changeZone() {
+  switchZone();
+  showZone();
+  shown?.view.close();
+  shown = null;
+  show(read());
+}
+
+function showZone() {
+  zone.textContent = zoneOffset();
+  zone.title = `Times are in ${zoneName()}`;
+  if (hasChoice()) zone.setAttribute("aria-label", `Times are in ${zoneName()}; switch`);
+}
+
+showZone();
 bindKeys([
   { keys: ["?"], what: "Show these keys", run: showKeys },
   { keys: ["t"], what: "Light or dark", run: switchTheme },
 ]);
 tools.append(
+  zone,
   el("button", { type: "button", class: "icon", "aria-label": "Light or dark", title: "Light or dark (t)", onclick: switchTheme }, "◐"),
   el("button", { type: "button", class: "icon", "aria-label": "Keys", title: "Keys (?)", onclick: showKeys }, "?"),
 );

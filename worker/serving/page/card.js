@@ -2,6 +2,7 @@
 
 import { el } from "./dom.js";
 import { time } from "./format.js";
+import { zoneOffset } from "./zone.js";
 import { visible } from "./log_text.js";
 
 let cards = 0;
@@ -54,7 +55,7 @@ export function verdict(kind, word) {
 export function moment(ms, text) {
   const at = new Date(ms);
   const known = !Number.isNaN(at.getTime());
-  return el("time", { datetime: known ? at.toISOString() : null, title: known ? time(ms) : null }, text);
+  return el("time", { datetime: known ? at.toISOString() : null, title: known ? `${time(ms)} ${zoneOffset(ms)}` : null }, text);
 }
 
 /**

@@ -1,4 +1,6 @@
-// Numbers, times and spans of time in words, in this browser's zone; pure functions.
+// Numbers, times and spans of time in words; times in the zone of `zone.js`.
+
+import { clockOf } from "./zone.js";
 
 const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const SHORT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
@@ -30,6 +32,11 @@ export function percent(value) {
   if (whole > 0 && whole < 0.1) return "<0.1%";
   if (whole >= 99 && whole < 100) return `${Math.min(Math.floor(whole * 100) / 100, 99.99)}%`;
   return `${whole >= 10 || whole === 0 ? Math.round(whole) : whole.toFixed(1)}%`;
+}
+
+/** By what something grew, as in "2.5×" without the sign. @param {number} ratio */
+export function factor(ratio) {
+  return ratio < 10 ? String(Math.round(ratio * 10) / 10) : compact(Math.round(ratio));
 }
 
 /** A size in bytes as "1.2 MB". @param {number} value */
@@ -83,10 +90,10 @@ function rough(seconds) {
  * @param {{milliseconds?: boolean}} [how]
  */
 export function time(ms, { milliseconds = false } = {}) {
-  const at = new Date(ms);
+  const at = clockOf(ms);
   if (!Number.isFinite(ms) || Number.isNaN(at.getTime())) return String(ms);
-  const clock = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
-  return `${day(ms)} ${clock}${milliseconds ? `.${String(at.getMilliseconds()).padStart(3, "0")}` : ""}`;
+  const clock = `${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())}`;
+  return `${day(ms)} ${clock}${milliseconds ? `.${String(at.getUTCMilliseconds()).padStart(3, "0")}` : ""}`;
 }
 
 /** When something happened, for people: only the clock if it was today, else the day, too. @param {number} ms @param {number} [now] */
@@ -94,10 +101,10 @@ export function when(ms, now = Date.now()) {
   return day(ms) === day(now) ? time(ms).slice(11) : time(ms);
 }
 
-/** "2024-05-01" in this zone. @param {number} ms */
+/** "2024-05-01". @param {number} ms */
 export function day(ms) {
-  const at = new Date(ms);
-  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  const at = clockOf(ms);
+  return `${at.getUTCFullYear()}-${two(at.getUTCMonth() + 1)}-${two(at.getUTCDate())}`;
 }
 
 /**
@@ -117,17 +124,6 @@ export function shortTime(ms, spanMs) {
 /** The value of an `<input type="datetime-local" step="1">`. @param {number} ms */
 export function localInput(ms) {
   return time(ms).replace(" ", "T");
-}
-
-/** The zone that times are shown in: "Europe/Berlin, UTC+2". @param {number} [ms] */
-export function zone(ms = Date.now()) {
-  const minutes = -new Date(ms).getTimezoneOffset();
-  const sign = minutes < 0 ? "-" : "+";
-  const hours = Math.floor(Math.abs(minutes) / 60);
-  const rest = Math.abs(minutes) % 60;
-  const offset = minutes === 0 ? "UTC" : `UTC${sign}${hours}${rest ? `:${two(rest)}` : ""}`;
-  const name = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  return !name || name === "UTC" ? offset : `${name}, ${offset}`;
 }
 
 /**

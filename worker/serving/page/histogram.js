@@ -3,6 +3,7 @@
 
 import { clear, el, svg } from "./dom.js";
 import { compact, number, plural, shortTime, time } from "./format.js";
+import { zoneOffset } from "./zone.js";
 
 export const LEVELS = ["FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE", ""];
 const HEIGHT = 100;
@@ -83,7 +84,7 @@ export function histogram(choose) {
   function unmark() {
     marked = null;
     brush.setAttribute("width", "0");
-    reading.textContent = series && series.total > 0 ? `${perBucket(series)} a bar · drag to zoom` : "";
+    reading.textContent = series && series.total > 0 ? `${perBucket(series)} a bar, ${zoneOffset(series.since)} · drag to zoom` : "";
   }
 
   /** @param {number} from @param {number} to */

@@ -2,13 +2,13 @@
 // Hit here, and the rest of the page knows no difference.
 
 import { clear, el } from "./dom.js";
-import { compact, plural, relative, time, when } from "./format.js";
+import { compact, factor, plural, relative, time, when } from "./format.js";
 import { levelMark, logText, visible } from "./log_text.js";
 import { openDetail } from "./hit_detail.js";
 
 /**
  * @typedef {{key: string, family: string, name: string, text: string | null, templateText: string, line: any, score: number | null, similarity: string, alike: {family: string, word: string}[], lines: number | null,
- *   templates: number | null, first: number | null, last: number | null, level: string | null, service: string | null, isLine: boolean}} Hit `isLine`: it stands
+ *   templates: number | null, first: number | null, last: number | null, level: string | null, service: string | null, change?: string, ratio?: number | null, isLine: boolean}} Hit `isLine`: it stands
  *   for itself, not for its family
  * @typedef {{hit: Hit, node: HTMLElement, button: HTMLButtonElement, toggle: (open?: boolean) => void, isOpen: () => boolean, more: () => void,
  *   setSpark: (chart: Element | null, first: number, last: number) => void, setLevel: (level: string) => void, close: () => void}} HitRow
@@ -35,7 +35,7 @@ export function hitOfLine(line) {
 export function hitOfFamily(family) {
   return {
     key: family.family, family: family.family, name: family.name ?? "", text: family.example ?? family.text, templateText: family.text, line: null, score: family.score ?? null, similarity: family.similarity ?? "", alike: [],
-    lines: family.lines, templates: family.templates, first: family.first, last: family.last, level: null, service: null, isLine: false,
+    lines: family.lines, templates: family.templates, first: family.first, last: family.last, level: null, service: null, change: family.change, ratio: family.ratio, isLine: false,
   };
 }
 
@@ -56,7 +56,7 @@ export function hitRow(hit, { words, best, context }) {
     "li",
     { class: "hit card", "data-level": hit.level ?? "" },
     el("div", { class: "hit-head" }, level, el("h3", {}, hit.name && el("bdi", { class: "chip name" }, visible(hit.name.slice(0, 100))), button), !hit.isLine && figures(hit, best, spark)),
-    el("p", { class: "hit-meta quiet" }, hit.service && el("bdi", { class: "service" }, visible(hit.service)), seen, hit.templates !== null && hit.templates > 1 && el("span", {}, plural(hit.templates, "template")), hit.alike.length > 0 && el("span", { class: "alike" }, alikeText(hit))),
+    el("p", { class: "hit-meta quiet" }, hit.change && changeChip(hit), hit.service && el("bdi", { class: "service" }, visible(hit.service)), seen, hit.templates !== null && hit.templates > 1 && el("span", {}, plural(hit.templates, "template")), hit.alike.length > 0 && el("span", { class: "alike" }, alikeText(hit))),
     detail,
   );
   /** @type {import("./hit_detail.js").Detail | null} */
@@ -110,6 +110,11 @@ function figures(hit, best, spark) {
     hit.score !== null && hit.similarity && el("span", { class: ["similarity", hit.similarity], title: `Similarity: cosine ${hit.score.toFixed(3)}` }, el("span", { class: "visually-hidden" }, "similarity "), hit.similarity, " ", el("span", { class: "num quiet" }, hit.score.toFixed(2))),
     share !== null && el("span", { class: "score", title: `Score ${hit.score}` }, el("span", { class: "visually-hidden" }, `Score ${hit.score}`), el("span", { class: "bar", "aria-hidden": "true" }, el("span", { style: { width: `${Math.round(share * 100)}%` } }))),
   );
+}
+
+/** @param {Hit} hit */
+function changeChip({ change, ratio }) {
+  return el("span", { class: ["chip", change] }, change === "new" ? "new" : `↑ ${factor(ratio ?? 1)}× as often as before`);
 }
 
 /** @param {Hit} hit */

@@ -1,13 +1,15 @@
-// Which time is asked for. `since` in the address is a span before now ("15m", "1h"), a number of milliseconds since 1970, "all", or ""
-// (the page chooses); `until` is a number of milliseconds or "" (now).
+// Which time is asked for. `since` in the address is a span before now ("15m", "-1h", "now-1h"), milliseconds since 1970, a written time, "all",
+// or "" (the page chooses); `until` is such a time or span, or "" (now).
 
 import { clear, el } from "./dom.js";
-import { duration, localInput, shortTime, time, zone } from "./format.js";
+import { duration, shortTime, time } from "./format.js";
+import { timeFrom, zoneName } from "./zone.js";
 
 /** @typedef {{since_ms: number | null, until_ms: number | null, label: string, automatic: boolean}} Range */
 
 const UNIT_MS = /** @type {Record<string, number>} */ ({ s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 });
 const NAMES = /** @type {Record<string, string>} */ ({ s: "second", m: "minute", h: "hour", d: "day", w: "week" });
+const SPAN = /^(?:now)?\s*-?\s*(\d{1,6})\s*([smhdw])$/i;
 export const PRESETS = /** @type {[string, string, string][]} */ ([
   ["15m", "15 min", "Last 15 minutes"],
   ["1h", "1 h", "Last hour"],
@@ -27,9 +29,9 @@ export const PRESETS = /** @type {[string, string, string][]} */ ([
 export function rangeOf({ since = "", until = "" }, now = Date.now()) {
   const automatic = since === "" && until === "";
   const until_ms = moment(until, now);
-  const span = /^(\d{1,6})([smhdw])$/.exec(automatic ? "1h" : since);
+  const span = SPAN.exec(automatic ? "1h" : since);
   if (span) {
-    const [, count, unit] = span;
+    const [count, unit] = [span[1], span[2].toLowerCase()];
     const since_ms = (until_ms ?? now) - Number(count) * UNIT_MS[unit];
     if (until_ms === null) return { since_ms, until_ms, label: `in the last ${count === "1" ? NAMES[unit] : `${count} ${NAMES[unit]}s`}`, automatic };
     return { since_ms, until_ms, label: between(since_ms, until_ms), automatic };
@@ -61,12 +63,26 @@ function between(since_ms, until_ms) {
 /** @param {string} text @param {number} now @returns {number | null} */
 function moment(text, now) {
   if (/^-?\d{1,16}$/.test(text)) return Number(text);
-  const span = /^(\d{1,6})([smhdw])$/.exec(text);
-  return span ? now - Number(span[1]) * UNIT_MS[span[2]] : null;
+  const span = SPAN.exec(text);
+  return span ? now - Number(span[1]) * UNIT_MS[span[2].toLowerCase()] : timeFrom(text, now);
 }
 
 /**
- * Make the control: presets, and from … to in this browser's zone.
+ * Return what the address says for what somebody typed: a span stays one, a time becomes milliseconds. Null if it is neither.
+ * @param {string} text "-3h", "now-3h", "15m", "2026-11-28 11:00", "11:00", "now"
+ * @param {string} empty what nothing, and "now", mean
+ */
+export function typedTime(text, empty) {
+  const typed = text.trim();
+  if (typed === "" || /^now$/i.test(typed)) return empty;
+  const span = SPAN.exec(typed);
+  if (span) return `${span[1]}${span[2].toLowerCase()}`;
+  const at = moment(typed, Date.now());
+  return at === null ? null : String(at);
+}
+
+/**
+ * Make the control: presets, and from … to, typed or picked.
  * @param {(changes: {since: string, until: string}) => void} choose called with what the address shall say
  * @returns {{node: HTMLElement, update: (state: {since: string, until: string}, range?: Range) => void}}
  */
@@ -74,16 +90,16 @@ export function rangePicker(choose) {
   const buttons = PRESETS.map(([since, text, name]) =>
     el("button", { type: "button", "data-since": since, "aria-label": name, title: name, onclick: () => choose({ since, until: "" }) }, text),
   );
-  const from = el("input", { type: "datetime-local", step: 1, id: "range-from" });
-  const to = el("input", { type: "datetime-local", step: 1, id: "range-to" });
+  const from = timeField("From", "-3h or 2026-11-28 11:00");
+  const to = timeField("To", "now");
   const fault = el("p", { class: "bad", role: "alert" });
   const label = el("span", {}, "Custom");
   const panel = el(
     "form",
     { class: "range-panel", onsubmit: apply },
-    el("div", { class: "row" }, el("label", { for: "range-from" }, "From"), from),
-    el("div", { class: "row" }, el("label", { for: "range-to" }, "To"), to),
-    el("p", { class: "quiet" }, `Times are in ${zone()}.`),
+    from.node,
+    to.node,
+    el("p", { class: "quiet" }, `A time in ${zoneName()}, or a span before now such as -3h or 15m.`),
     fault,
     el("button", { class: "primary" }, "Apply"),
   );
@@ -94,15 +110,18 @@ export function rangePicker(choose) {
   /** @param {Event} event */
   function apply(event) {
     event.preventDefault();
-    const since = from.value ? new Date(from.value).getTime() : null;
-    const until = to.value ? new Date(to.value).getTime() : null;
-    if (since !== null && until !== null && since >= until) {
-      fault.textContent = "It ends before it begins.";
+    const [since, until] = [typedTime(from.input.value, "all"), typedTime(to.input.value, "")];
+    const wrong = since === null ? from : until === null ? to : null;
+    const { since_ms, until_ms } = rangeOf({ since: since ?? "", until: until ?? "" });
+    const isEmpty = since_ms !== null && since_ms >= (until_ms ?? Infinity);
+    if (wrong !== null || isEmpty) {
+      fault.textContent = wrong ? "Not a time: write -3h, 15m or 2026-11-28 11:00." : "It ends before it begins.";
+      (wrong ?? from).input.focus();
       return;
     }
     fault.textContent = "";
     custom.open = false;
-    choose({ since: since === null ? "all" : String(since), until: until === null ? "" : String(until) });
+    choose({ since: since ?? "", until: until ?? "" });
   }
 
   return {
@@ -113,10 +132,29 @@ export function rangePicker(choose) {
       const isPreset = PRESETS.some(([since]) => since === preset);
       custom.classList.toggle("chosen", !isPreset);
       clear(label, isPreset ? "Custom" : named(range));
-      from.value = range.since_ms === null ? "" : localInput(range.since_ms);
-      to.value = range.until_ms === null ? "" : localInput(range.until_ms);
+      from.input.value = typedSpan(state.since) ?? (range.since_ms === null ? "" : time(range.since_ms));
+      to.input.value = typedSpan(state.until) ?? (range.until_ms === null ? "" : time(range.until_ms));
     },
   };
+}
+
+/** A span as it is typed: "-3h"; null for anything else. @param {string} text */
+function typedSpan(text) {
+  const span = SPAN.exec(text);
+  return span && `-${span[1]}${span[2]}`;
+}
+
+/**
+ * A time that is typed, or picked from the browser's calendar.
+ * @param {string} name @param {string} placeholder
+ * @returns {{node: HTMLElement, input: HTMLInputElement}}
+ */
+function timeField(name, placeholder) {
+  const id = `range-${name.toLowerCase()}`;
+  const input = el("input", { id, placeholder, autocomplete: "off", spellcheck: "false", size: 22 });
+  const calendar = el("input", { type: "datetime-local", step: 1, class: "calendar", tabindex: -1, "aria-hidden": "true", onchange: () => (input.value = calendar.value.replace("T", " ")) });
+  const pick = el("button", { type: "button", class: "small", "aria-label": `Pick ${name.toLowerCase()} from a calendar`, onclick: () => calendar.showPicker() }, "…");
+  return { node: el("div", { class: "row" }, el("label", { for: id }, name), input, pick, calendar), input };
 }
 
 /** @param {Range} range */

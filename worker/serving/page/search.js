@@ -10,6 +10,7 @@ import { countsOfLines, isExact } from "./exact.js";
 import { exportMenu } from "./export_menu.js";
 import { facets as facetPanel } from "./facets.js";
 import { filterChips } from "./chips.js";
+import { errorsFirst } from "./first_screen.js";
 import { results } from "./results.js";
 import { histogram, seriesOf } from "./histogram.js";
 import { bindKeys } from "./keys.js";
@@ -17,7 +18,7 @@ import { showLine } from "./line_view.js";
 import { allTime, rangeOf, rangePicker } from "./range.js";
 import { searchBar } from "./search_bar.js";
 import { found, nothingFound, offerLastHour } from "./search_words.js";
-import { countsBody, familiesBody, fieldNamesBody, hitsBody, MOST_HITS, wanted } from "./search_request.js";
+import { countsBody, familiesBody, fieldNamesBody, hitsBody, isListing, MOST_HITS, wanted } from "./search_request.js";
 import { go, read } from "./state.js";
 import { statusLine } from "./status.js";
 
@@ -89,18 +90,19 @@ export function open(view, first) {
     range = rangeOf(state);
     picker.update(state, range);
     exports.update(state, range);
-    status.busy(state.q ? "Searching …" : "Looking for the most frequent families …");
+    status.busy(state.q ? "Searching …" : "Looking for errors and what is new …");
     list.wait(question !== shown.question);
     if (!isMore) chart.wait();
     const started = performance.now();
     try {
-      const answer = await ask("/api/search", { ...hitsBody(state, range), ...(range.automatic ? { widen: true } : {}) }, { signal });
+      let answer = await ask("/api/search", { ...hitsBody(state, range), ...(range.automatic ? { widen: true } : {}) }, { signal });
       const isWidened = answer.widened === true && !isExact(state, answer);
       if (answer.widened) {
         range = allTime();
         picker.update(state, range);
         exports.update(state, range);
       }
+      if (isListing(state)) answer = await errorsFirst(answer, state, range, signal);
       shown = { question, count: wanted(state) };
       list.show(answer, { state, range, body: hitsBody(state, range), say: status.say }, isMore);
       elsewhere = null;

@@ -22,7 +22,10 @@ export function found(state, answer, range, isWidened, tookMs) {
   const widened = isWidened ? ["There is nothing in the last hour."] : [];
   const cut = [whyIncomplete(answer, "Not everything could be read in time: there may be more.")].filter(Boolean);
   if (count === 0) return ["Nothing found."];
-  if (isListing(state)) return [`The ${plural(count, "most frequent family", "most frequent families")} of lines ${range.label}.`, ...widened, ...cut, took];
+  if (isListing(state)) {
+    const rising = range.since_ms === null ? "" : answer.begins_ms === undefined ? "then what is new or rises, " : `(the index begins at ${time(answer.begins_ms)}: too late to call anything new), `;
+    return [`Families of lines ${range.label}: errors first, ${rising}then the most frequent.`, ...widened, ...cut, took];
+  }
   if (state.q.trim() === "") return [`The newest ${plural(count, "line")} ${range.label}.`, ...widened, ...cut, took];
   if (isExact(state, answer)) return [`${plural(count, "line has", "lines have")} it${count >= wanted(state) ? " at least: these are the newest" : ""}, ${range.label}.`, ...widened, ...cut, took];
   const families = new Set(answer.hits.map((/** @type {any} */ hit) => hit.family ?? hit.id)).size;

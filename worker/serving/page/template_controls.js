@@ -3,9 +3,10 @@
 import { filterChips } from "./chips.js";
 import { filterInputs } from "./filter_inputs.js";
 import { clear, el } from "./dom.js";
-import { localInput, number, zone } from "./format.js";
+import { localInput, number } from "./format.js";
 import { rangePicker } from "./range.js";
 import { go } from "./state.js";
+import { timeFrom, zoneName } from "./zone.js";
 import { AGAINST, shownList } from "./template_windows.js";
 
 const TYPING_MS = 350;
@@ -37,7 +38,7 @@ export function templateControls(again) {
   const against = el("select", { id: "template-against", onchange: chooseAgainst }, AGAINST.map(([value, text]) => el("option", { value }, text)));
   const from = el("input", { type: "datetime-local", step: 1, "aria-label": "Compare with the time from", onchange: chooseOther });
   const until = el("input", { type: "datetime-local", step: 1, "aria-label": "Compare with the time until", onchange: chooseOther });
-  const other = el("span", { class: "row", hidden: true }, from, "to", until, el("span", { class: "quiet" }, zone()));
+  const other = el("span", { class: "row", hidden: true }, from, "to", until, el("span", { class: "quiet" }, zoneName()));
   const comparison = el("div", { class: "row", hidden: true }, el("label", { for: "template-against" }, "compared with"), against, other);
   const filters = filterInputs((changes) => go({ ...changes, k: "" }));
   const chips = filterChips();
@@ -67,7 +68,7 @@ export function templateControls(again) {
   }
 
   function chooseOther() {
-    if (from.value && until.value) go({ before: String(new Date(from.value).getTime()), before_until: String(new Date(until.value).getTime()) });
+    if (from.value && until.value) go({ before: String(timeFrom(from.value)), before_until: String(timeFrom(until.value)) });
   }
 
   return {

@@ -5,7 +5,7 @@ import { moment } from "./card.js";
 import { bars } from "./chart.js";
 import { clear, el } from "./dom.js";
 import { explain } from "./explain.js";
-import { compact, number, percent, plural, relative, time } from "./format.js";
+import { compact, factor, number, percent, plural, relative, time } from "./format.js";
 import { levelMark, logText, visible } from "./log_text.js";
 import { placeOf } from "./search_request.js";
 import { tabHref } from "./state.js";
@@ -116,11 +116,6 @@ function ratioText(ratio) {
   const [arrow, text] = ratio > 1 ? ["↑", `${factor(ratio)}×`] : ratio < 1 ? ["↓", percent(ratio)] : ["=", "1×"];
   const kind = ratio >= CLEAR_RATIO ? "up" : ratio <= 1 / CLEAR_RATIO ? "down" : "quiet";
   return el("span", { class: ["value", kind], title: "How often it comes, against the same length of time before" }, el("span", { "aria-hidden": "true" }, `${arrow} `), text, el("span", { class: "visually-hidden" }, " as often as before"));
-}
-
-/** @param {number} ratio */
-function factor(ratio) {
-  return ratio < 10 ? String(Math.round(ratio * 10) / 10) : compact(Math.round(ratio));
 }
 
 /** @param {HTMLElement} detail @param {any} family @param {Shown} shown */

@@ -1,6 +1,7 @@
-// Which two windows of time the Templates tab compares: the one that is shown, and one before it.
+// Which two windows of time are compared, the one that is shown and one before it, and in which order changes are shown.
 
 import { duration, time } from "./format.js";
+import { LEVELS } from "./histogram.js";
 import { rangeOf } from "./range.js";
 
 const DAY_MS = 86_400_000;
@@ -58,4 +59,16 @@ export function namedBefore(against, before) {
   if (against === "other") return `${time(before.since_ms)} to ${time(before.until_ms)}`;
   const long = duration((before.until_ms - before.since_ms) / 1000);
   return `the ${/** @type {Record<string, string>} */ ({ "1 h": "hour", "1 d": "day", "7 d": "week" })[long] ?? long} before`;
+}
+
+/**
+ * Return the families of one change; of all of them the most severe first, and of one level what is new before what rises, is gone or falls.
+ * @param {any[]} changes in the order of the worker: by change, then by level and by how sure it is
+ * @param {string} show
+ */
+export function changesOf(changes, show) {
+  if (show !== "changed") return changes.filter((one) => one.change === show);
+  const severity = (/** @type {any} */ one) => (LEVELS.indexOf(one.level) + LEVELS.length) % LEVELS.length;
+  const order = ["new", "up", "gone", "down"];
+  return [...changes].sort((one, other) => severity(one) - severity(other) || order.indexOf(one.change) - order.indexOf(other.change));
 }

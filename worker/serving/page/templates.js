@@ -6,7 +6,6 @@
 import { ask } from "./api.js";
 import { clear, el } from "./dom.js";
 import { number, plural, time, wordsOf } from "./format.js";
-import { LEVELS } from "./histogram.js";
 import { bindKeys } from "./keys.js";
 import { allTime, rangeOf } from "./range.js";
 import { whyIncomplete } from "./reach.js";
@@ -18,7 +17,7 @@ import { showSuggestions } from "./suggestions.js";
 import { templateControls } from "./template_controls.js";
 import { showBefore, showCharts, showShares } from "./template_extras.js";
 import { templateRow } from "./template_rows.js";
-import { namedBefore, shownList, windowsOf } from "./template_windows.js";
+import { changesOf, namedBefore, shownList, windowsOf } from "./template_windows.js";
 
 /** @typedef {import("./state.js").State} State */
 
@@ -211,18 +210,6 @@ function changedSentence(found, answer, windows, state) {
   const [one, many] = CAME[/** @type {keyof typeof CAME} */ (show)];
   const result = found.length === 0 ? `No family ${one}.` : `${plural(found.length, "family", "families")} ${found.length === 1 ? one : many}.`;
   return [el("strong", {}, result), ` ${totals}${cut}`];
-}
-
-/**
- * Return the families of one change; of all of them the most severe first, and of one level what is new before what rises, is gone or falls.
- * @param {any[]} changes in the order of the worker: by change, then by level and by how sure it is
- * @param {string} show
- */
-function changesOf(changes, show) {
-  if (show !== "changed") return changes.filter((one) => one.change === show);
-  const severity = (/** @type {any} */ one) => (LEVELS.indexOf(one.level) + LEVELS.length) % LEVELS.length;
-  const order = ["new", "up", "gone", "down"];
-  return [...changes].sort((one, other) => severity(one) - severity(other) || order.indexOf(one.change) - order.indexOf(other.change));
 }
 
 /** Why an answer is not complete, behind a blank; "" if it is. @param {any} answer */
