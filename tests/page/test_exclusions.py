@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.page.parts import ask, hit, hits, open_hit, parameters, ready, status, tab
+from tests.page.parts import ask, hit, hits, open_hit, parameters, ready, status, tab, texts
 from tests.page.stub_lines import DISK, KINDS, PAYMENT, REQUEST, masked
 from tests.page.stub_world import StubWorld
 from tests.page.test_page_modules import call
@@ -112,20 +112,20 @@ def test_a_value_of_an_open_line_is_left_out_with_its_button(world: StubWorld, w
     assert pair.startswith("k8s.pod.name=web-")
 
 
-def test_the_names_of_fields_are_offered_with_how_many_lines_have_each(world: StubWorld, watched: Watched) -> None:
+def test_all_fields_are_listed_with_how_many_lines_have_each(world: StubWorld, watched: Watched) -> None:
     page = watched.open(f"{world.url}/?since=all&not_family={REQUEST.id}")
     expect(hits(page).first).to_be_visible()
-    page.get_by_label("Count by a field").focus()
-    options = page.locator("#field-names option")
+    fields = page.locator("summary", has_text="Fields")
+    fields.click()
     templates = {masked(text) for text in REQUEST.texts}
     there = Counter(name for line in world.lines if line.template_text not in templates for name in json.loads(line.fields or "{}"))
-    expect(options.and_(page.locator("[label]"))).to_have_count(len(there))
-    offered = options.evaluate_all("all => Object.fromEntries(all.map((one) => [one.value, one.label]))")
-    assert offered == {name: f"{count:,} lines" for name, count in there.items()}
+    offered = page.locator(".field-list li")
+    expect(offered).to_have_count(len(there))
+    assert dict(zip(texts(offered.locator(".pick")), texts(offered.locator(".num")), strict=True)) == {name: str(n) for name, n in there.items()}
     asked = [query for query in world.asked_for("counts") if query.by == ["field"]]
     assert [query.filters.not_family for query in asked] == [[REQUEST.id]]
-    page.get_by_label("Count by a field").blur()
-    page.get_by_label("Count by a field").focus()
+    fields.click()
+    fields.click()
     watched.settle(page)
     assert len([query for query in world.asked_for("counts") if query.by == ["field"]]) == 1, "of one question they are asked for once"
 

@@ -4,6 +4,8 @@
 
 import { ask } from "./api.js";
 import { clear, el } from "./dom.js";
+import { fieldFigures, whyFieldIsCut } from "./field_figures.js";
+import { fieldList } from "./field_list.js";
 import { compact, plural } from "./format.js";
 import { visible } from "./log_text.js";
 import { countsBody, MOST_FACETS } from "./search_request.js";
@@ -12,41 +14,36 @@ import { go, read } from "./state.js";
 
 const FIRST = 8;
 const ALL = 100;
+/** Rows for which there is room until the values of a facet are known. */
+const ROOM = /** @type {Record<string, number>} */ ({ level: 5, topic: 1 });
 const FIXED = /** @type {[string, string][]} */ ([["level", "Level"], ["service", "Service"], ["topic", "Topic"]]);
 
 /**
- * @param {() => unknown} wantNames called when somebody is about to name a field: `offer` may be called with names then
+ * @param {() => unknown} wantNames called when somebody is about to pick a field: `offer` may be called with names then
  * @returns {{node: HTMLElement, top: () => number, wanted: (state: any) => string[],
- *   wait: (state: any, range: any, signal: AbortSignal) => void, show: (groups: any[]) => void, fail: (error: any) => void, load: (state: any, range: any, signal: AbortSignal) => Promise<void>, offer: (names: {name: string, lines?: number}[]) => void}}
+ *   wait: (state: any, range: any, signal: AbortSignal) => void, show: (groups: any[]) => void, fail: (error: any) => void, load: (state: any, range: any, signal: AbortSignal) => Promise<void>,
+ *   offer: (fields: import("./field_list.js").OfferedField[], isComplete?: boolean) => void, failNames: (error: any) => void}}
  */
 export function facets(wantNames) {
   /** @type {Map<string, ReturnType<typeof facetBox>>} */
   const boxes = new Map();
-  const list = el("div", { class: "facet-list" });
-  const names = el("datalist", { id: "field-names" });
-  const name = el("input", { id: "add-facet", list: "field-names", autocomplete: "off", spellcheck: "false", placeholder: "k8s.pod.name", maxlength: 256, onfocus: wantNames });
-  const add = el("form", { class: "add-facet", onsubmit: addFacet }, el("label", { for: "add-facet" }, "Count by a field"), el("div", { class: "row" }, name, el("button", { class: "small" }, "Add")), names);
-  const fold = el("details", { class: "facets-fold", open: matchMedia("(min-width: 900px)").matches, ontoggle: () => fold.open && again() }, el("summary", {}, "Facets"), list, add);
+  const [list, ofFields] = [el("div", { class: "facet-list" }), el("div", { class: "facet-list" })];
+  const fields = fieldList(wantNames);
+  const fold = el("details", { class: "facets-fold", open: matchMedia("(min-width: 900px)").matches, ontoggle: () => fold.open && again() }, el("summary", {}, "Facets"), list, fields.node, ofFields);
   const node = el("aside", { class: "facets", "aria-label": "Facets" }, fold);
   /** @type {{state: any, range: any, signal: AbortSignal} | null} */
   let asked = null;
 
-  /** @param {Event} event */
-  function addFacet(event) {
-    event.preventDefault();
-    const wanted = name.value.trim();
-    if (wanted === "") return;
-    name.value = "";
-    go({ facet: [...new Set([...read().facet, wanted])] });
-  }
-
   /** Return what is to be counted by, if facets can be seen: each gets a box. @param {any} state */
   function wanted(state) {
-    const fields = new Set([...state.facet, ...Object.keys(state.fields), ...Object.keys(state.not_fields)]);
-    const shown = [...FIXED, ...[...fields].map((field) => /** @type {[string, string]} */ ([`field:${field}`, field]))].slice(0, MOST_FACETS);
+    const picked = new Set([...state.facet, ...Object.keys(state.fields), ...Object.keys(state.not_fields)]);
+    const shown = [...FIXED, ...[...picked].map((field) => /** @type {[string, string]} */ ([`field:${field}`, field]))].slice(0, MOST_FACETS);
     for (const facet of boxes.keys()) if (!shown.some(([one]) => one === facet)) boxes.delete(facet);
     for (const [facet, title] of shown) if (!boxes.has(facet)) boxes.set(facet, facetBox(facet, title, again));
-    if (list.children.length !== boxes.size || [...boxes.values()].some((box, place) => list.children[place] !== box.node)) clear(list, [...boxes.values()].map((box) => box.node));
+    const nodes = shown.map(([facet]) => boxes.get(facet)?.node);
+    fill(list, nodes.slice(0, FIXED.length));
+    fill(ofFields, nodes.slice(FIXED.length));
+    fields.update(state);
     return fold.open ? shown.map(([facet]) => facet) : [];
   }
 
@@ -76,7 +73,12 @@ export function facets(wantNames) {
 
   const again = () => asked && load(asked.state, asked.range, asked.signal);
 
-  return { node, top, wanted, wait, show, fail, load, offer: (found) => void clear(names, found.map(({ name: value, lines }) => el("option", lines === undefined ? { value } : { value, label: plural(lines, "line") }))) };
+  return { node, top, wanted, wait, show, fail, load, offer: fields.offer, failNames: fields.fail };
+}
+
+/** Put these into a node, unless they are there: one that stays where it is keeps the focus. @param {HTMLElement} node @param {any[]} children */
+function fill(node, children) {
+  if (node.children.length !== children.length || children.some((one, place) => node.children[place] !== one)) clear(node, children);
 }
 
 /** @param {string} facet @param {string} title @param {() => unknown} again counts all facets once more */
@@ -87,7 +89,8 @@ function facetBox(facet, title, again) {
   const list = el("ul");
   const all = el("button", { type: "button", class: "small", hidden: true, onclick: () => ((top = ALL), again()) }, "More values");
   const drop = isField && el("button", { type: "button", class: "icon", "aria-label": `Remove the facet ${field}`, title: "Remove this facet", onclick: remove }, "×");
-  const node = el("fieldset", { class: "facet" }, el("legend", {}, el("bdi", {}, visible(title)), drop), list, all, status.node);
+  const figures = el("div", { class: "field-figures" });
+  const node = el("fieldset", { class: "facet" }, el("legend", {}, el("bdi", {}, visible(title)), drop), isField && figures, list, all, status.node);
   let top = FIRST;
 
   function remove() {
@@ -98,12 +101,14 @@ function facetBox(facet, title, again) {
   }
 
   function wait() {
-    if (isField) status.busy("Counting; a field takes some seconds …");
+    if (list.children.length === 0) clear(list, Array.from({ length: ROOM[facet] ?? FIRST }, () => el("li", { class: "room", "aria-hidden": "true" })));
     node.classList.add("waiting");
+    node.setAttribute("aria-busy", "true");
   }
 
   /** @param {any} state @param {any} found counts by this facet */
-  function show(state, { counts, complete }) {
+  function show(state, answer) {
+    const { counts } = answer;
     const [chosen, excluded] = ["", "not_"].map((prefix) => new Set(valuesOf(state, prefix, facet)));
     const focused = list.contains(document.activeElement) ? /** @type {HTMLInputElement} */ (document.activeElement) : null;
     const values = counts.slice(0, top).map((/** @type {any} */ one) => ({ value: one[facet], lines: one.lines }));
@@ -112,14 +117,21 @@ function facetBox(facet, title, again) {
     clear(list, values.map((/** @type {any} */ one) => valueRow(facet, title, one, most, { isChosen: chosen.has(one.value), isExcluded: excluded.has(one.value) })));
     if (focused !== null) [...list.querySelectorAll(focused.tagName)].map((one) => /** @type {HTMLInputElement} */ (one)).find((one) => one.value === focused.value)?.focus();
     all.hidden = counts.length <= top || top >= ALL;
-    status.say(values.length === 0 ? "None." : complete ? "" : "At least; not all lines could be counted in time.");
+    if (answer.statistics) clear(figures, fieldFigures(answer.statistics));
+    const cut = answer.complete ? "" : "At least; not all lines could be counted in time.";
+    status.say(values.length === 0 ? "None." : isField ? whyFieldIsCut(answer) : cut);
+    stopWaiting();
+  }
+
+  function stopWaiting() {
     node.classList.remove("waiting");
+    node.removeAttribute("aria-busy");
   }
 
   /** @param {any} error */
   function fail(error) {
     status.problem(error, again);
-    node.classList.remove("waiting");
+    stopWaiting();
   }
 
   return { node, top: () => top, wait, show, fail };

@@ -13,7 +13,7 @@ const BUCKETS = 60;
 const SPARK_BUCKETS = 24;
 /** In one request, with the histogram. */
 export const MOST_FACETS = 31;
-const FIELD_NAMES = 200;
+const FIELD_NAMES = 1_000;
 
 /** Whether a filter is set: a list, the values of fields, or a text. @param {any} value */
 function isSet(value) {

@@ -5,12 +5,12 @@
 
 import { FILTERS } from "./filters.js";
 
-/** @typedef {Record<string, any> & {tab: string, q: string, mode: string, since: string, until: string, facet: string[], line: string}} State */
+/** @typedef {Record<string, any> & {tab: string, q: string, mode: string, since: string, until: string, facet: string[], column: string[], line: string}} State */
 
 const NAMES = (/** @type {string} */ kind) => FILTERS.filter((one) => one.kind === kind).map(({ name }) => name);
 /** Kept fields in the address, by what they are in the state. @type {Record<string, string>} */
 const PAIRS = Object.fromEntries(NAMES("pairs").map((name) => [name, name.replace("fields", "field")]));
-const LISTS = [...NAMES("list"), "facet"];
+const LISTS = [...NAMES("list"), "facet", "column"];
 const TEXTS = ["q", "mode", "since", "until", "line", ...NAMES("text")];
 /** The state without a filter. @type {Record<string, any>} */
 export const NO_FILTERS = Object.fromEntries(FILTERS.map(({ name, kind }) => [name, { list: [], pairs: {}, text: "" }[kind]]));
