@@ -1,7 +1,9 @@
 """The search tab in Chromium, over lines that the test knows: from opening the page to the neighbours of a line."""
 
+import json
 import re
 import time
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -21,7 +23,9 @@ def test_it_opens_on_errors_of_the_last_hour_what_is_new_and_then_the_most_frequ
     page = watched.open(f"{world.url}/")
     expect(page).to_have_title("Search · vectail")
     expect(hits(page)).to_have_count(sum(kind.until_min < 60 for kind in KINDS))
-    expect(hits(page).first).to_contain_text(re.compile("/cart/"))
+    expect(hits(page).nth(0)).to_contain_text(re.compile("was declined by the bank.*new", re.DOTALL))
+    expect(hits(page).nth(1)).to_contain_text("refused")
+    expect(hits(page).nth(2)).to_contain_text("/cart/")
     assert world.asked_for("templates")[0].filters.since_ms is not None
     assert watched.requests[0] == f"GET {world.url}/"
 
@@ -182,16 +186,50 @@ def test_a_facet_s_value_narrows_hits_histogram_and_the_other_facets(world: Stub
     expect(hits(page)).to_have_count(2)
 
 
-def test_any_kept_field_becomes_a_facet_by_its_name(world: StubWorld, watched: Watched) -> None:
+def test_a_field_that_is_picked_has_its_figures_and_a_value_of_it_is_asked_for_or_left_out(world: StubWorld, watched: Watched) -> None:
     page = watched.open(f"{world.url}/?since=all&q=connection+refused")
-    expect(hits(page).first).to_be_visible()
-    page.get_by_label("Count by a field").fill("k8s.pod.name")
-    page.get_by_label("Count by a field").press("Enter")
-    page.get_by_role("group", name="k8s.pod.name").get_by_role("checkbox", name=re.compile("web-2")).check()
-    expect(page.get_by_role("button", name=re.compile("^Remove k8s.pod.name"))).to_be_visible()
+    page.locator("summary", has_text="Fields").click()
+    page.get_by_role("button", name="http.response.status_code", exact=True).click()
+    facet = page.get_by_role("group", name="http.response.status_code")
+    counted = Counter(
+        json.loads(line.fields or "{}")["http.response.status_code"] for line in world.lines if "connection to" in str(line.text)
+    )
+    total = counted.total()
+    expect(facet).to_contain_text(f"in {total} of {total} lines, 100%")
+    figures = dict(zip(texts(facet.locator("dt")), texts(facet.locator("dd")), strict=True))
+    assert figures == {"min": "502", "p50": str(sorted(counted.elements())[(total - 1) // 2]), "p95": "503", "p99": "503", "max": "503"}
+    facet.get_by_role("checkbox", name=re.compile("502")).check()
+    expect(page.get_by_role("button", name=re.compile("^Remove http.response.status_code"))).to_be_visible()
     watched.settle(page)  # the button is there before the worker is asked
-    asked = world.asked_for("lines")[-1]
-    assert asked.filters.fields == {"k8s.pod.name": ["web-2"]}
+    assert world.asked_for("lines")[-1].filters.fields == {"http.response.status_code": ["502"]}
+    expect(facet).to_contain_text(f"in {total} of {total} lines")  # a facet counts what its own filter leaves out
+    facet.get_by_role("button", name="Exclude http.response.status_code: 503").click()
+    watched.settle(page)
+    assert world.asked_for("lines")[-1].filters.not_fields == {"http.response.status_code": ["503"]}
+
+
+def test_facets_stay_where_they_are_while_they_are_counted(world: StubWorld, watched: Watched) -> None:
+    with world.holding(lambda query: query.facets is True):
+        page = watched.open(f"{world.url}/?since=all&facet=k8s.pod.name")
+        world.wait_held()
+        expect(hits(page).first).to_be_visible()
+        expect(page.get_by_role("group", name="Service")).to_have_attribute("aria-busy", "true")
+        room = page.get_by_role("group", name="Service").bounding_box()
+    watched.settle(page)
+    service = page.get_by_role("group", name="Service")
+    expect(service.get_by_title("Service: web")).to_be_visible()
+    assert room is not None
+    assert room["height"] > 150, "there is room for values before there are any"
+    before = page.locator(".facets fieldset").evaluate_all("all => all.map((one) => one.getBoundingClientRect().top)")
+    with world.holding(lambda query: query.facets is True):
+        page.get_by_role("group", name="Service").get_by_role("checkbox", name=re.compile("^web")).check()
+        world.wait_held()
+        expect(service).to_have_attribute("aria-busy", "true")
+        expect(service.get_by_title("Service: database")).to_be_visible()  # the old until the new is there
+        chips = page.get_by_role("list", name="Filters").bounding_box()
+        now = page.locator(".facets fieldset").evaluate_all("all => all.map((one) => one.getBoundingClientRect().top)")
+    assert chips is not None
+    assert len({round(one - other) for one, other in zip(now, before, strict=True)}) == 1, "none moves against another"
 
 
 def test_an_expanded_hit_has_all_fields_neighbours_templates_and_copies(world: StubWorld, watched: Watched) -> None:
@@ -212,6 +250,20 @@ def test_an_expanded_hit_has_all_fields_neighbours_templates_and_copies(world: S
     expect(status_with(page, "Copied")).to_be_visible()
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == "vectail search 'connection to db-2.shop refused'"
+
+
+def test_neighbours_are_of_the_partition_or_of_what_the_line_has_in_common_with_others(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?since=all&q=connection+to+db-2.shop+refused")
+    around = open_hit(page, "connection to db-2.shop").get_by_role("region", name="Neighbours")
+    ways = around.get_by_role("group", name="Neighbours by").get_by_role("button")
+    assert texts(ways) == ["Same partition", "Same service", "Same trace"], "it has no host"
+    ways.get_by_text("Same service").click()
+    expect(around.get_by_role("status")).to_contain_text("of service database, by time, in all partitions")
+    assert {line.split(" ")[0] for line in texts(around.locator(".what"))} == {"database"}
+    ways.get_by_text("Same trace").click()
+    expect(around.get_by_role("status")).to_contain_text("0 lines before and 0 after, of trace")
+    expect(around.get_by_role("listitem")).to_have_count(1)
+    expect(ways.get_by_text("Same trace")).to_have_attribute("aria-pressed", "true")
 
 
 def test_the_copied_curl_command_asks_the_same_and_holds_no_token(world: StubWorld, watched: Watched) -> None:
@@ -252,20 +304,6 @@ def test_back_forward_and_a_shared_link_restore_what_was_shown(world: StubWorld,
     page.go_forward()
     page.go_forward()
     expect(page.get_by_role("button", name=re.compile("^Remove level"))).to_be_visible()
-def test_neighbours_are_of_the_partition_or_of_what_the_line_has_in_common_with_others(world: StubWorld, watched: Watched) -> None:
-    page = watched.open(f"{world.url}/?since=all&q=connection+to+db-2.shop+refused")
-    around = open_hit(page, "connection to db-2.shop").get_by_role("region", name="Neighbours")
-    ways = around.get_by_role("group", name="Neighbours by").get_by_role("button")
-    assert texts(ways) == ["Same partition", "Same service", "Same trace"], "it has no host"
-    ways.get_by_text("Same service").click()
-    expect(around.get_by_role("status")).to_contain_text("of service database, by time, in all partitions")
-    assert {line.split(" ")[0] for line in texts(around.locator(".what"))} == {"database"}
-    ways.get_by_text("Same trace").click()
-    expect(around.get_by_role("status")).to_contain_text("0 lines before and 0 after, of trace")
-    expect(around.get_by_role("listitem")).to_have_count(1)
-    expect(ways.get_by_text("Same trace")).to_have_attribute("aria-pressed", "true")
-
-
     expect(page).to_have_url(shared)
     expect(hits(page)).to_have_count(1)
     watched.settle(page)  # the small chart brings the times of the first and the last line

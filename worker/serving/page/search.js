@@ -73,7 +73,7 @@ export function open(view, first) {
       lineView = showLine(line, state.line, { state, range, words: [], body: null, say: status.say });
       return;
     }
-    const question = JSON.stringify({ ...state, k: "", facet: [], tab: "" });
+    const question = JSON.stringify({ ...state, k: "", facet: [], column: [], tab: "" });
     const isSame = question === shown.question && !force;
     force = false;
     if (isSame && wanted(state) === shown.count) {
@@ -187,10 +187,12 @@ export function open(view, first) {
     if (named === signal) return;
     named = signal;
     try {
-      const { counts } = await ask("/api/counts", fieldNamesBody(counted, range), { signal });
-      facets.offer(counts.map((/** @type {any} */ one) => ({ name: one.field, lines: one.lines })));
-    } catch {
-      if (named === signal) named = null; // the next look asks again
+      const { counts, complete } = await ask("/api/counts", fieldNamesBody(counted, range), { signal });
+      facets.offer(counts.map((/** @type {any} */ one) => ({ name: one.field, lines: one.lines })), complete);
+    } catch (error) {
+      if (named !== signal) return;
+      named = null; // the next look asks again
+      facets.failNames(error);
     }
   }
 
