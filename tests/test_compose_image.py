@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import tomllib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -58,6 +59,13 @@ def test_every_stage_is_of_the_pinned_python_and_the_last_is_for_a_cpu() -> None
     assert set(whence) <= {"${PYTHON}", *STAGES}
     assert whence.count("${PYTHON}") == 2
     assert list(STAGES)[-1] == "cpu"
+
+
+def test_the_labels_of_the_image_are_what_the_project_says_of_itself() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    labels = dict(re.findall(r'org\.opencontainers\.image\.(\w+)="([^"]*)"', STAGES["runtime"]))
+    said = {"title": project["name"], "licenses": project["license"], **{name: project[name] for name in ("version", "description")}}
+    assert labels == said
 
 
 def test_a_model_that_was_moved_into_the_image_needs_neither_its_source_nor_a_cache(
