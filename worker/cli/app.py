@@ -32,7 +32,7 @@ from worker.cli.options import (
     takes_shared,
     worker_settings_or_fail,
 )
-from worker.cli.output import facts_text, print_json, print_text, replace_unencodable
+from worker.cli.output import facts_text, print_json, print_text, replace_unencodable, warn
 from worker.cli.search_commands import search_app
 from worker.cli.verb_options import DemoOptions
 from worker.cli.verify_commands import verify_app
@@ -180,8 +180,8 @@ def feed_verb(
 ) -> None:
     """Send the lines of files to a Kafka topic.
 
-    One record per line, for `vectail run` or `vectail demo --serve` to index. Waits while Kafka is unreachable. Ctrl-C stops reading
-    and waits until Kafka has acknowledged what was sent.
+    One record per line, for `vectail run` or `vectail demo --serve` to index. Waits while Kafka is away, unless it was away from the
+    start. Ctrl-C stops reading and waits until Kafka has acknowledged what was sent.
     """
     from worker.cli.feed_verb import FeedOptions, feed_files
 
@@ -261,7 +261,7 @@ def doctor_verb(
 
     settings = shared.settings()
     configure_logs(quiet=True)
-    report = examine(looks_of_tool(settings))
+    report = examine(looks_of_tool(settings), say=warn)
     shared.show(report.document(), lambda screen, _document: show_report(screen, report, with_ok=not quiet))
     problems = sum(one.state == "problem" for one in report.checks)
     if problems:

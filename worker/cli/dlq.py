@@ -13,7 +13,8 @@ from typing import TypedDict
 from consumers.groupless.groupless_reader import GrouplessReader, RangeUnreadable, TopicUnknown
 from consumers.kafka.source_settings import SourceMisconfigured
 from consumers.source import KafkaRefused
-from worker.cli.exits import CommandFailed, failure, user_error
+from worker.cli.absent_server import REACH_S, kafka_unread
+from worker.cli.exits import CommandFailed, user_error
 from worker.inspecting.letter_filter import LetterFilter, LetterSelector, parse_selector
 from worker.inspecting.stored_dead_letters import DeadLetters, StoredDeadLetter
 from worker.settings.tables import KafkaTable
@@ -153,12 +154,12 @@ def open_reader(kafka: KafkaTable) -> Iterator[GrouplessReader]:
     try:
         with closing(GrouplessReader(kafka.bootstrap_servers, kafka.librdkafka, topic_epoch="")) as reader:
             with suppress(TopicUnknown):  # said by a broker that is there
-                reader.partitions([kafka.dead_letter_topic], 3.0)
+                reader.partitions([kafka.dead_letter_topic], REACH_S)
             yield reader
     except (SourceMisconfigured, KafkaRefused) as error:
         raise user_error(error) from error
     except RangeUnreadable as error:
-        raise failure(f"kafka at {kafka.bootstrap_servers}: {error}") from error
+        raise kafka_unread(kafka.bootstrap_servers, error) from error
 
 
 def no_such_letter(selector: LetterSelector, kafka: KafkaTable) -> CommandFailed:

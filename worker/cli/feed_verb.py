@@ -11,14 +11,17 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from threading import Event
 
+from consumers.source import KafkaRefused
 from producers.dead_letters import DeadLetter
 from producers.feed import Feeder, FeedFailed, FeedProgress
 from producers.file_lines import FileUnreadable, LineTooLarge, find_files, read_lists
 from producers.kafka import KafkaProducer, ProducerMisconfigured
 from producers.log_feed import endless_lines
+from worker.cli.absent_server import REACH_S, kafka_away
 from worker.cli.exits import failure, user_error
 from worker.cli.screen import Figures, Screen
 from worker.connections import open_letter_box
+from worker.runtime.kafka_admin import BrokerAway, KafkaAdmin
 from worker.runtime.stage import Stage
 from worker.runtime.wording import counted
 from worker.settings.settings import Settings
@@ -112,7 +115,11 @@ class FeedSession:
 
 
 def feed_files(settings: Settings, options: FeedOptions, screen: Screen, stop: Event) -> dict[str, object]:
-    """Feed all files, or until `stop` is set, and return what `--json` prints. Raises CommandFailed."""
+    """Feed all files, or until `stop` is set, and return what `--json` prints. Raises CommandFailed.
+
+    Kafka must answer at first; it is waited for when it goes away later.
+    """
+    kafka = settings.kafka
     topic = options.topic or next(iter(settings.subscription.names), "")
     if not topic:
         raise user_error("no [[topic]] has a name, only patterns; name a topic with --topic")
@@ -122,9 +129,12 @@ def feed_files(settings: Settings, options: FeedOptions, screen: Screen, stop: E
     with ExitStack() as stack:
         try:
             options = replace(options, files=find_files(options.files, screen.warn))
+            KafkaAdmin(kafka.bootstrap_servers, kafka.librdkafka).partition_counts(REACH_S)
             session = FeedSession(settings, options, topic, stop, screen.warn)
-        except (FileUnreadable, ProducerMisconfigured) as error:
+        except (FileUnreadable, ProducerMisconfigured, KafkaRefused) as error:
             raise user_error(error) from error
+        except BrokerAway as error:
+            raise kafka_away(kafka.bootstrap_servers, error) from error
         stack.callback(session.close)
         session.start()
         is_stopped = _show_until_done(session, screen)
@@ -138,7 +148,7 @@ def feed_files(settings: Settings, options: FeedOptions, screen: Screen, stop: E
     )
     if fed.too_large:
         too_large = counted(fed.too_large - session.pending_letters, "line")
-        screen.say(f"Too large, sent to {settings.kafka.dead_letter_topic} instead: {too_large}.")
+        screen.say(f"Too large, sent to {kafka.dead_letter_topic} instead: {too_large}.")
     left = fed.sent - fed.acknowledged + session.pending_letters
     if left:
         raise failure(f"stopped before the broker had acknowledged everything: {counted(left, 'line')} may be missing")

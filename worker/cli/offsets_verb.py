@@ -9,7 +9,8 @@ from typing import NamedTuple
 from consumers.record import Partition
 from consumers.source import KafkaRefused
 from worker.asking.moments import moment_ms
-from worker.cli.exits import failure, user_error
+from worker.cli.absent_server import kafka_away
+from worker.cli.exits import user_error
 from worker.cli.offsets_screen import show_moves, show_positions
 from worker.cli.output import is_confirmed
 from worker.cli.screen import Screen
@@ -72,7 +73,7 @@ def open_positions(kafka: KafkaTable, *, answer_s: float = 3.5) -> Iterator[Kafk
     except KafkaRefused as error:
         raise user_error(error) from error
     except BrokerAway as error:
-        raise failure(f"kafka at {kafka.bootstrap_servers} is away ({error})") from error
+        raise kafka_away(kafka.bootstrap_servers, error) from error
 
 
 def read_target(text: str, *, option: str) -> Target:

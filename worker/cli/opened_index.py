@@ -2,8 +2,8 @@
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from consumers.groupless.groupless_reader import RangeUnreadable
@@ -11,7 +11,9 @@ from consumers.kafka.source_settings import SourceMisconfigured
 from consumers.registry import RegistryAway, RegistryMisconfigured
 from consumers.source import KafkaRefused
 from producers.kafka import ProducerMisconfigured
+from sinks.milvus.lite import names_server
 from sinks.sink import Sink, SinkBroken, SinkBusy, SinkMismatch, SinkRejected
+from worker.cli.absent_server import kafka_unread, listens, milvus_away, said_if_slow
 from worker.cli.exits import failure, user_error
 from worker.cli.screen import Screen
 from worker.connections import open_sink, with_index_model
@@ -35,10 +37,25 @@ class OpenedIndex(NamedTuple):
 
 @contextmanager
 def opened_index(settings: Settings, screen: Screen, *, patience_s: float) -> Iterator[OpenedIndex]:
-    """Open the existing index. Raises ModelError, SinkMismatch, SinkBusy and SinkBroken."""
+    """Open the existing index; a server at whose address nothing listens is not waited for.
+
+    Raises ModelError, SinkMismatch, SinkBusy and SinkBroken.
+    """
     busy_retry = BusyRetry(limit_s=patience_s, say=screen.warn, pause=threading.Event().wait, clock=time.monotonic)
-    chosen = with_index_model(settings)
-    with open_sink(chosen, say=screen.warn, wait=busy_retry.call) as sink:
+    uri = settings.milvus.uri
+
+    def attempt_until_answered(attempt: Callable[[], None]) -> None:
+        try:
+            attempt()
+        except SinkBusy:
+            if names_server(uri) and not listens(uri):
+                raise
+            busy_retry.call(attempt)
+
+    with ExitStack() as opened:
+        with said_if_slow(screen.warn, f"waiting for milvus at {uri}, for up to {patience_s:g} s"):
+            chosen = with_index_model(settings)
+            sink = opened.enter_context(open_sink(chosen, say=screen.warn, wait=attempt_until_answered))
         yield OpenedIndex(sink, busy_retry, chosen)
 
 
@@ -50,9 +67,9 @@ def failures_in_one_line(settings: Settings, stopped: str) -> Iterator[None]:
     except (SinkMismatch, ModelError, SourceMisconfigured, ProducerMisconfigured, RegistryMisconfigured, KafkaRefused) as error:
         raise user_error(error) from error
     except RangeUnreadable as error:
-        raise failure(f"kafka at {settings.kafka.bootstrap_servers}: {error}") from error
+        raise kafka_unread(settings.kafka.bootstrap_servers, error) from error
     except (SinkBusy, SinkBroken) as error:
-        raise failure(f"Milvus does not answer: {error}") from error
+        raise milvus_away(settings.milvus.uri, error) from error
     except RegistryAway as error:
         raise failure(f"the schema registry does not answer: {error}") from error
     except (SinkRejected, EngineFailed, DeadLetterUndelivered, ReplayMarkUndelivered) as error:

@@ -2,22 +2,29 @@
 
 `vectail search`, `templates` and `demo` use it. The reply consumer is positioned at the end of the reply topic before the request is
 sent, so it cannot miss the reply; replies to other requests are skipped by their correlation id. The client first checks that the
-topics exist: sending to a missing topic would wait long and report nothing.
+topics exist: sending to a missing topic would wait long and report nothing. Without a reply within a second it asks Kafka whether any
+worker reads queries, and gives up if none does.
 """
 
 import json
 import re
+import time
 import uuid
 from collections.abc import Mapping
 from typing import Any
 
 from consumers.groupless.groupless_reader import RangeUnreadable, TopicUnknown
 from consumers.groupless.reply_reader import ReplyReader
+from consumers.source import KafkaRefused
 from producers.kafka import KafkaProducer, OutgoingRecord, ProducerBroken, QueueFull
 from worker.asking.requests import CORRELATION_HEADER, REPLY_TOPIC_HEADER
+from worker.cli.absent_server import REACH_S, kafka_away
+from worker.runtime.kafka_admin import BrokerAway
 from worker.settings.tables import KafkaTable
+from worker.watching.group_positions import KafkaPositions
 
-_REACH_S = 3.0
+_LOOK_S = 1.0
+"""How long a reply may take before the group of the workers is looked at: no question that is answered sooner waits for that look."""
 _CONNECTION_ERROR = re.compile(r"Kafka: \S+: (.*); trying again")
 """What the producer reports about a broker; the group leaves its address out."""
 
@@ -48,6 +55,7 @@ class QueryClient:
         """Send one request and wait for its reply. Raises NoReply."""
         correlation_id = uuid.uuid4().bytes
         self._seek_reply_topic(timeout_s)
+        until_s = time.monotonic() + timeout_s
         errors: list[str] = []
         try:
             self._producer.send(
@@ -61,11 +69,21 @@ class QueryClient:
             )
         except (QueueFull, ProducerBroken) as error:
             raise NoReply(f"the query could not be sent: {error}") from error
-        value = self._replies.wait_for(CORRELATION_HEADER, correlation_id, timeout_s=timeout_s, give_up=lambda: bool(errors))
+
+        def wait(seconds: float) -> bytes | None:
+            return self._replies.wait_for(CORRELATION_HEADER, correlation_id, timeout_s=seconds, give_up=lambda: bool(errors))
+
+        value = wait(min(timeout_s, _LOOK_S))
+        if value is None and not errors:
+            self._check_that_a_worker_reads()
+            value = wait(until_s - time.monotonic())
         if errors:
             raise NoReply(f"the query could not be sent: {errors[0]}")
         if value is None:
-            raise NoReply(f"no worker answered on {self._kafka.query_topic} within {timeout_s:g} s; is `vectail run` running?")
+            raise NoReply(
+                f"no worker answered on {self._kafka.query_topic} at {self._kafka.bootstrap_servers} within {timeout_s:g} s;"
+                " is `vectail run` running?"
+            )
         answer: dict[str, Any] = json.loads(value)
         return answer
 
@@ -79,7 +97,7 @@ class QueryClient:
         address = self._kafka.bootstrap_servers
         try:
             for topic in () if self._has_topics else (self._kafka.query_topic, self._kafka.reply_topic):
-                self._replies.check_topic(topic, min(timeout_s, _REACH_S))
+                self._replies.check_topic(topic, min(timeout_s, REACH_S))
         except TopicUnknown as error:
             raise QueryTopicMissing(f"kafka at {address}: {error}") from error
         except RangeUnreadable as error:
@@ -92,4 +110,17 @@ class QueryClient:
     def _unreachable(self, reason: str) -> str:
         found = _CONNECTION_ERROR.fullmatch(self._connection_errors[-1]) if self._connection_errors else None
         cause = reason if found is None else found[1]  # more exact than the reader's: connection refused, or host unknown
-        return f"kafka at {self._kafka.bootstrap_servers} is away ({cause}); is it running, and is its address right (--bootstrap-servers)?"
+        return str(kafka_away(self._kafka.bootstrap_servers, cause))
+
+    def _check_that_a_worker_reads(self) -> None:
+        """Raise NoReply if Kafka says that none does; where it does not say, one may."""
+        kafka = self._kafka
+        try:
+            with KafkaPositions(kafka, answer_s=REACH_S) as positions:
+                found = positions.state(kafka.query_group)
+        except (BrokerAway, KafkaRefused):
+            return
+        if not found.members and found.state != "unknown":
+            raise NoReply(
+                f"no worker is running: group {kafka.query_group} at {kafka.bootstrap_servers} has no members; start one with `vectail run`"
+            )

@@ -6,14 +6,17 @@ from contextlib import contextmanager
 
 from producers.kafka import ProducerMisconfigured
 from worker.asking.question import MAX_DEADLINE_MS
+from worker.cli.absent_server import said_if_slow
 from worker.cli.exits import CommandFailed, failure, user_error
+from worker.cli.output import warn
 from worker.cli.query_client import NoReply, QueryClient, QueryTopicMissing
 from worker.settings.tables import KafkaTable
 
 
 def ask_once(kafka: KafkaTable, request: Mapping[str, object], *, timeout_s: float) -> dict[str, object]:
     """Ask once; see `ask`. Raises CommandFailed."""
-    with open_query_client(kafka) as client:
+    where = f"{kafka.query_topic} at {kafka.bootstrap_servers}"
+    with open_query_client(kafka) as client, said_if_slow(warn, f"waiting for an answer on {where}, for up to {timeout_s:g} s (--timeout)"):
         return ask(client, request, timeout_s=timeout_s)
 
 

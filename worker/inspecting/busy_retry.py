@@ -31,7 +31,7 @@ class BusyRetry:
                 if self.clock() >= until_s:
                     raise
                 if attempt == 0:
-                    self.say(f"the sink does not answer ({error}); trying again")
+                    self.say(f"milvus does not answer ({error}); trying again for {self.limit_s:g} s")
                 if self.pause(BACK_OFF_S[min(attempt, len(BACK_OFF_S) - 1)]):
                     raise
         raise AssertionError  # count() has no end

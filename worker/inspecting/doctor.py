@@ -9,6 +9,7 @@ The first check of a group says whether its service answers, under the name that
 group is left out.
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,6 +25,8 @@ State = Literal["ok", "warning", "problem"]
 Group = Literal["kafka", "registry", "redis", "milvus", "model", "versions", "machine", "settings"]
 Facts = TypeVar("Facts")
 
+_QUIET_S: Final = 4.0
+"""How long it looks before it says what it still looks at."""
 _CACHE_S: Final = 5.0
 """A report that is younger is given to the next caller over HTTP."""
 
@@ -109,16 +112,26 @@ class DoctorReport(NamedTuple):
         }
 
 
-def examine(looks: Sequence[DoctorLook], *, wall_ms: Callable[[], float] = lambda: time.time() * 1000) -> DoctorReport:
-    """Take all looks side by side and return when each has ended or its time is over."""
+def examine(
+    looks: Sequence[DoctorLook],
+    *,
+    wall_ms: Callable[[], float] = lambda: time.time() * 1000,
+    say: Callable[[str], None] = lambda _line: None,
+    quiet_s: float = _QUIET_S,
+) -> DoctorReport:
+    """Take all looks side by side and return when each has ended or its time is over; `say` is told what takes longer than `quiet_s`."""
     asked_ms, started_s = int(wall_ms()), time.monotonic()
     in_order = sorted(looks, key=lambda one: get_args(Group).index(one.group))
     found: dict[int, Verdicts] = {}
     stages = [(one, _stage(one, partial(found.__setitem__, number))) for number, one in enumerate(in_order)]
     for _, stage in stages:
         stage.start()
-    for one, stage in stages:
-        stage.join(max(started_s + one.limit_s - time.monotonic(), 0.0))
+    for most_s in (quiet_s, math.inf):
+        for one, stage in stages:
+            stage.join(max(started_s + min(one.limit_s, most_s) - time.monotonic(), 0.0))
+        left = {one.group: f"{one.group} (up to {one.limit_s:g} s)" for one, stage in stages if stage.is_alive() and one.limit_s > most_s}
+        if left:
+            say(f"still looking at {', '.join(left.values())}")
     taken = dict(found)  # a look that ends later is not waited for
     checks = [finding for number, one in enumerate(in_order) for finding in _findings(one, taken.get(number))]
     return DoctorReport(checks, time.monotonic() - started_s, asked_ms)

@@ -21,7 +21,8 @@ BROKERS_DEFAULT: Final = -1
 
 SOON_BACK: Final = {"reconnect.backoff.max.ms": "1000"}
 """Reconnects to a broker within about a second, instead of the client's ten."""
-_CREATE_S = 30.0
+CREATE_S: Final = 30.0
+"""How long brokers may take to create a topic."""
 _AWAY: Final = frozenset(
     {
         KafkaError._TIMED_OUT,  # noqa: SLF001 - the client's public codes, here and below
@@ -128,7 +129,7 @@ class KafkaAdmin:
         """Create a topic; False if it exists already. Raises TopicRefused or BrokerAway."""
         wanted = NewTopic(topic, num_partitions=partitions, replication_factor=replication_factor, config=dict(properties or {}))
         try:
-            self._client.create_topics([wanted], operation_timeout=_CREATE_S, request_timeout=_CREATE_S)[topic].result()
+            self._client.create_topics([wanted], operation_timeout=CREATE_S, request_timeout=CREATE_S)[topic].result()
         except (KafkaException, ValueError) as error:
             if isinstance(error, KafkaException) and error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
                 return False

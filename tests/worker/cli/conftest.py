@@ -17,6 +17,7 @@ from tests.services.kafka import KafkaServer
 from tests.worker.cli.console import EndedVerb
 from tests.worker.cli.indexed import indexed, verify
 from tests.worker.cli.log_group import LogGroup
+from worker.cli import absent_server
 from worker.cli.app import run_app
 from worker.cli.screen import Screen
 from worker.embedding.model.prepared import PreparedModel
@@ -52,6 +53,7 @@ def _own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VECTAIL_MODEL__CACHE", str(CACHE))
     monkeypatch.setenv("VECTAIL_ENGINE__NAME", "llama")  # with vLLM, every start would take 20 s
     monkeypatch.setenv("VECTAIL_HTTP__PORT", "0")  # any free port: tests run in parallel
+    monkeypatch.setattr(absent_server, "SLOW_S", WAIT_S)  # on a busy machine every verb is slow
 
 
 @pytest.fixture

@@ -4,7 +4,8 @@ import json
 import re
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,6 @@ from confluent_kafka import Message
 from producers.kafka import EmbeddedBroker
 from tests.log_topics import topic_line
 from tests.services.kafka import KafkaServer
-from tests.services.ports import free_port
 from tests.services.proxy import Proxy, kafka_proxy
 from tests.worker.cli.conftest import WAIT_S, ReadTopic, RunHere, new_topic
 from tests.worker.cli.console import EndedVerb, RunningVerb, in_one_line
@@ -37,6 +37,19 @@ def file(tmp_path: Path) -> Path:
 
 def running_feed(topic: str, bootstrap: str, *words: str, stdin: int = subprocess.DEVNULL) -> RunningVerb:
     return RunningVerb(["feed", *words, "--topic", topic, "--bootstrap-servers", bootstrap], stdin=stdin)
+
+
+@contextmanager
+def feed_of_one_line(broker: EmbeddedBroker, topic: str, read_topic: ReadTopic) -> Iterator[tuple[RunningVerb, Proxy]]:
+    """Yield a feed of a pipe, one line of which is in the topic, and what stands between it and the broker."""
+    with kafka_proxy(broker.bootstrap_servers) as proxy, running_feed(
+        topic, f"127.0.0.1:{proxy.port}", "-", stdin=subprocess.PIPE
+    ) as running:  # fmt: skip
+        assert running.process.stdin is not None
+        running.process.stdin.write(b"one\n")
+        running.process.stdin.flush()
+        read_topic(broker.bootstrap_servers, topic, 1)
+        yield running, proxy
 
 
 def values(records: list[Message]) -> list[bytes | str | None]:
@@ -87,15 +100,18 @@ def test_a_topic_that_is_not_there_is_one_line(kafka: KafkaServer, run_here: Run
     assert topic in in_one_line(ended)
 
 
-def test_a_broker_that_is_away_is_waited_for_and_said_so(broker: EmbeddedBroker, topic: str, read_topic: ReadTopic, file: Path) -> None:
-    port = free_port()
-    with running_feed(topic, f"127.0.0.1:{port}", str(file)) as running:
+def test_a_broker_that_goes_away_is_waited_for_and_said_so(broker: EmbeddedBroker, topic: str, read_topic: ReadTopic) -> None:
+    with feed_of_one_line(broker, topic, read_topic) as (running, proxy):
+        proxy.refuse()
+        assert running.process.stdin is not None
+        running.process.stdin.write(b"two\n")
+        running.process.stdin.close()
         running.wait_for("trying again")
-        with Proxy(int(broker.bootstrap_servers.rpartition(":")[2]), at=port):
-            ended = running.end()
+        proxy.release()
+        ended = running.end()
     assert ended.exit_code == 0
-    assert f"Sent to {topic}: 20 lines in " in ended.out
-    assert values(read_topic(broker.bootstrap_servers, topic, 20)) == [b"line"] * 20
+    assert f"Sent to {topic}: 2 lines in " in ended.out
+    assert values(read_topic(broker.bootstrap_servers, topic, 2)) == [b"one", b"two"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -128,14 +144,15 @@ def test_lines_that_the_broker_has_not_acknowledged_when_it_ends_are_said_to_be_
     assert re.search(r"stopped before the broker had acknowledged everything: [0-9,]+ lines? may be missing", ended.err)
 
 
-def test_ctrl_c_while_the_broker_is_away_ends_it(file: Path) -> None:
-    with running_feed("logs", f"127.0.0.1:{free_port()}", str(file)) as running:
+def test_ctrl_c_while_the_broker_is_away_ends_it(broker: EmbeddedBroker, topic: str, read_topic: ReadTopic) -> None:
+    with feed_of_one_line(broker, topic, read_topic) as (running, proxy):
+        proxy.refuse()
         running.wait_for("trying again")
         running.send(signal.SIGINT)
         ended = running.end()
     assert ended.exit_code == 0
-    assert ended.err.count("trying again") == ended.err.count("\n") == 1
-    assert "Stopped. Sent to logs: 0 lines" in ended.out
+    assert ended.err.count("trying again") == ended.err.count("\n")
+    assert f"Stopped. Sent to {topic}: 1 line in" in ended.out
 
 
 def test_made_up_lines_come_without_end_until_it_is_stopped(broker: EmbeddedBroker, topic: str, read_topic: ReadTopic) -> None:

@@ -96,11 +96,12 @@ def test_every_option_reaches_the_worker(broker: EmbeddedBroker, config: Path, r
     assert "Try it without --service or --level or --topic or --family, or over a longer time (--since, --until)." in ended.out
 
 
-def test_without_a_worker_it_says_so_and_what_to_do(config: Path, run_here: RunHere) -> None:
+def test_where_kafka_does_not_say_who_reads_a_worker_is_waited_for(broker: EmbeddedBroker, config: Path, run_here: RunHere) -> None:
     ended = run_here("search", "disk", "-c", str(config), "--timeout", "10")
 
     assert ended.exit_code == 1
-    assert in_one_line(ended) == f"no worker answered on {query_topic(config)} within 10 s; is `vectail run` running?"
+    where = f"{query_topic(config)} at {broker.bootstrap_servers}"
+    assert in_one_line(ended) == f"no worker answered on {where} within 10 s; is `vectail run` running?"
 
 
 @pytest.mark.parametrize("missing", ["query_topic", "reply_topic"])

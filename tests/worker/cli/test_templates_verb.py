@@ -113,11 +113,12 @@ def test_an_index_that_is_not_there_is_not_made(run_here: RunHere, named: Callab
 
 
 def test_a_server_that_is_away_is_one_line(run_here: RunHere, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VECTAIL_MILVUS__URI", f"http://127.0.0.1:{free_port()}")
+    uri = f"http://127.0.0.1:{free_port()}"
+    monkeypatch.setenv("VECTAIL_MILVUS__URI", uri)
     monkeypatch.setenv("VECTAIL_MILVUS__TIMEOUT_S", "1")
     ended = run_here("templates", "--direct")
     assert ended.exit_code == 1
-    assert in_one_line(ended).startswith("Milvus does not answer: ")
+    assert in_one_line(ended).startswith(f"milvus at {uri} does not answer (")
 
 
 def test_a_folder_is_refused(run_here: RunHere, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,15 +13,11 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource  # t
 
 from tests.log_topics import topic_line
 from tests.services.kafka import KafkaServer
-from tests.services.ports import free_port
-from tests.worker.cli.conftest import WAIT_S, NewScreen, RunHere
+from tests.worker.cli.conftest import WAIT_S, RunHere
 from tests.worker.cli.console import RunningVerb, in_one_line
 from tests.worker.running import wait_until
-from worker.cli.topics import init_topics
 from worker.runtime.dead_letter_topic import DEAD_LETTER_TOPIC_PROPERTIES
 from worker.runtime.kafka_admin import KafkaAdmin
-from worker.settings.settings import Settings
-from worker.settings.tables import KafkaTable
 
 DAY_MS = 86_400_000
 
@@ -131,26 +127,3 @@ def test_a_topic_that_somebody_else_has_just_made_is_not_made_again(kafka: Kafka
 
     assert admin.create_topic(topic, partitions=2, replication_factor=1)
     assert not admin.create_topic(topic, partitions=2, replication_factor=1)
-
-
-class _EnoughOfWaitingError(Exception):
-    pass
-
-
-def test_a_broker_that_is_away_is_waited_for_and_said_so_once(new_screen: NewScreen, capsys: pytest.CaptureFixture[str]) -> None:
-    waits: list[float] = []
-
-    def pause(seconds: float) -> None:
-        waits.append(seconds)
-        if len(waits) == 2:
-            raise _EnoughOfWaitingError
-
-    kafka = KafkaTable(bootstrap_servers=f"127.0.0.1:{free_port()}")
-    settings = Settings(kafka=kafka)
-    with pytest.raises(_EnoughOfWaitingError):
-        init_topics(settings, new_screen(80)[0], partitions=1, replication_factor=None, pause=pause, answer_s=0.2)
-
-    assert len(waits) == 2
-    err = capsys.readouterr().err
-    assert err.count(f"kafka at {kafka.bootstrap_servers} is away") == 1
-    assert err.endswith("; waiting for it\n")

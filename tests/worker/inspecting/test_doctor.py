@@ -54,6 +54,23 @@ def test_no_finding_holds_a_secret_of_the_settings_whoever_says_it() -> None:
     assert [one.found.count(REDACTED) for one in report.checks] == [1, 1]
 
 
+def test_what_takes_long_is_said_while_it_is_looked_at() -> None:
+    said: list[str] = []
+    released = threading.Event()
+
+    def say(line: str) -> None:
+        said.append(line)
+        released.set()
+
+    def hangs() -> dict[str, Verdict]:
+        assert released.wait(WAIT_S)
+        return {"engine": ok("it is up")}
+
+    report = examine([DoctorLook("model", NAMES["model"], hangs, WAIT_S), REDIS], say=say, quiet_s=0.5)
+    assert said == ["still looking at model (up to 30 s)"]
+    assert [one.state for one in report.checks] == ["ok", "warning", "ok"]
+
+
 def test_a_group_that_hangs_costs_its_time_limit_and_hides_no_other() -> None:
     released = threading.Event()
 
