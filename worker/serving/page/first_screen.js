@@ -6,6 +6,8 @@ import { filtersOf, wanted } from "./search_request.js";
 import { changesOf, windowsOf } from "./template_windows.js";
 
 const ERRORS = ["FATAL", "ERROR"];
+/** What has not been compared by then is not worth the wait. */
+const COMPARE_MS = 1_000;
 
 /**
  * Return the listing in that order; a family that is new or rises has its `change` and `ratio`, and an index that is too young for that says when
@@ -50,7 +52,7 @@ async function risenOf(state, range, most, signal) {
   if (typeof windows === "string") return { changes: new Map() };
   try {
     const filters = filtersOf(state, { ...range, ...windows.now });
-    const { compare, begins_ms } = await ask("/api/compare", { filters, compare: windows.before, k: most }, { signal });
+    const { compare, begins_ms } = await ask("/api/compare", { filters, compare: windows.before, k: most, deadline_ms: COMPARE_MS }, { signal });
     const risen = changesOf(compare, "changed").filter((one) => one.change === "new" || one.change === "up").slice(0, most);
     return { changes: new Map(risen.map(({ family, change, ratio }) => [family, { change, ratio }])), begins_ms };
   } catch (error) {

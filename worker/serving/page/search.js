@@ -1,7 +1,8 @@
 // The search tab: a question, a time and filters become hits, a histogram and facets.
 //
 // The worker answers one query at a time, and those for few hits first. So the hits are asked for first and alone; after them the histogram
-// with all facets, and the small charts: three requests. A newer question ends all that an older one still waits for.
+// with all facets, and the small charts: three requests; where nothing is asked, three more put errors first. A newer question ends all that
+// an older one still waits for.
 
 import { ask } from "./api.js";
 import { clear, el } from "./dom.js";
@@ -12,6 +13,7 @@ import { facets as facetPanel } from "./facets.js";
 import { filterChips } from "./chips.js";
 import { errorsFirst } from "./first_screen.js";
 import { results } from "./results.js";
+import { savedSearches } from "./saved_searches.js";
 import { histogram, seriesOf } from "./histogram.js";
 import { bindKeys } from "./keys.js";
 import { showLine } from "./line_view.js";
@@ -31,6 +33,7 @@ export function open(view, first) {
   const bar = searchBar((changes) => ((force = true), go({ ...changes, line: "", k: "" })), () => list.move(1));
   const picker = rangePicker((changes) => ((force = true), go({ ...changes, k: "" })));
   const exports = exportMenu();
+  const saved = savedSearches();
   const chips = filterChips();
   const status = statusLine();
   const chart = histogram((since, until) => go({ since: String(since), until: String(until), k: "" }));
@@ -40,7 +43,7 @@ export function open(view, first) {
   const share = el("button", { type: "button", onclick: copyLink }, "Copy link");
   const line = el("div", { hidden: true });
   const body = el("div", {}, chart.node, el("div", { class: "columns" }, facets.node, el("section", { class: "found", "aria-label": "Results" }, el("h2", { class: "visually-hidden" }, "Results"), list.node, more)));
-  const tools = el("div", { class: "row search-tools" }, picker.node, el("span", { class: "grow" }), exports.node, share);
+  const tools = el("div", { class: "row search-tools" }, picker.node, el("span", { class: "grow" }), saved.node, exports.node, share);
   view.append(el("h1", { class: "visually-hidden" }, "Search"), el("div", { class: "search-head" }, bar.node, tools, chips.node), status.node, line, body);
 
   let asked = new AbortController();
@@ -104,6 +107,7 @@ export function open(view, first) {
       }
       if (isListing(state)) answer = await errorsFirst(answer, state, range, signal);
       shown = { question, count: wanted(state) };
+      saved.update(state);
       list.show(answer, { state, range, body: hitsBody(state, range), say: status.say }, isMore);
       elsewhere = null;
       summary = found(state, answer, range, isWidened, performance.now() - started);
