@@ -16,7 +16,7 @@ QUERY_MUTATIONS: Changes = {
     "worker/querying/similarity.py: all that is close is counted, however much nearer others are": (
         "        least = max(self.cuts.near, floor + _COUNTED_SHARE * (best - floor))\n",
         "        least = self.cuts.near + 0 * floor * best\n",
-        "worker/querying/test_counted_kinds.py::what_is_much_farther_than_the_nearest_is_not_counted",
+        "worker/querying/test_similarity.py::what_is_much_farther_than_the_nearest_is_not_counted",
     ),
     "worker/querying/similarity.py: what has every word of a question is nothing close": (
         ">= self.cuts.near or is_literal or",
@@ -111,7 +111,7 @@ QUERY_MUTATIONS: Changes = {
     "worker/querying/family_kinds.py: a word may be as long as a reply": (
         "_WORD_CHARACTERS: Final = 100",
         "_WORD_CHARACTERS: Final = 100_000",
-        "worker/querying/test_counted_kinds.py::words_of_any_length_leave_a_reply_in_its_bounds",
+        "worker/querying/test_similarity.py::words_of_any_length_leave_a_reply_in_its_bounds",
     ),
     "worker/querying/forms.py: lines without the identifier of a question answer it": (
         '"phrases": [*said, *new]',

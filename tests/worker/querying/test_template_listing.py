@@ -60,15 +60,6 @@ def test_without_a_text_the_most_frequent_come_first(filled: Chain) -> None:
     assert filled.engine.calls[-1:] == filled.engine.calls[:1], "no text, nothing to embed"
 
 
-def test_with_a_text_the_nearest_come_first_with_their_score(filled: Chain) -> None:
-    reply = listing(filled, text="login", mode="dense")
-    assert reply["templates"][0]["text"] == "login"
-    assert reply["templates"][0]["score"] == 1.0
-    scores = [template["score"] for template in reply["templates"]]
-    assert scores == sorted(scores, reverse=True)
-    assert {template["text"]: template["lines"] for template in reply["templates"]} == {"disk full on": 3, "network down": 2, "login": 1}
-
-
 def test_templates_under_a_filter_are_found_however_far_they_are_from_the_text(chain: Chain) -> None:
     words = ("disk", "network", "voltage", "memory", "battery", "printer", "camera", "router", "engine", "valve")
     states = ("full", "down", "slow", "lost", "open", "shut", "warm", "cold")
