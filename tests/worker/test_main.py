@@ -4,10 +4,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+
+from tests.services.processes import started
+from tests.worker.running import wait_until
 
 pytestmark = pytest.mark.process
 
@@ -49,7 +51,7 @@ def test_a_stage_that_hangs_does_not_hold_the_exit(tmp_path: Path) -> None:
             os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == 2, err
     assert "nonsense" in err
-    assert not _is_alive(int(out))
+    wait_until(lambda: not started(int(out)), "the end of what the stage has started")
 
 
 ABORTS = """
@@ -72,16 +74,3 @@ def test_what_a_library_does_at_the_very_end_does_not_change_the_exit_code_of_a_
     ended = subprocess.run([sys.executable, "-c", ABORTS], cwd=root, capture_output=True, text=True, timeout=WAIT_S, check=False)
     assert (ended.returncode, ended.stdout) == (2, "told\n"), ended.stderr
     assert ended.stderr == "vectail: No such option: --set (see `vectail run --help`)\n"
-
-
-def _is_alive(pid: int) -> bool:
-    """Return whether a killed process is still there after a grace period."""
-    until_s = time.monotonic() + WAIT_S
-    while time.monotonic() < until_s:
-        try:
-            if Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(") ")[2].startswith("Z"):
-                return False
-        except OSError:
-            return False
-        os.sched_yield()
-    return True

@@ -19,7 +19,7 @@ from tests.fakes.engine import FakeEngine
 from tests.fakes.sink import FakeSink
 from tests.worker.chain import SPACE
 from tests.worker.chain_values import golden_of
-from tests.world import block
+from tests.world import block, line
 from tests.world import run as run_id
 from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.errors import ModelError
@@ -66,6 +66,11 @@ def record(offset: int, value: bytes | str | None, *, time_ms: int = TIME_MS) ->
     """Return a record of `PLACE`."""
     content = value.encode() if isinstance(value, str) else value
     return Record("logs", 0, offset, "e1", time_ms, b"key", content, ())
+
+
+def own_line(offset: int, **values: object) -> Line:
+    """Return a line of `PLACE`, unless `values` say otherwise."""
+    return line(offset, epoch=PLACE.epoch, **values)
 
 
 class AuditedIndex:

@@ -3,14 +3,9 @@
 import numpy as np
 
 from sinks.block import Block
-from sinks.line import Line
-from tests.worker.inspecting.audited_index import AuditedIndex, lines_in
+from tests.worker.inspecting.audited_index import AuditedIndex, lines_in, own_line
 from tests.world import line
 from worker.inspecting.entry_writer import SPAN_OFFSETS, entry_of
-
-
-def own_line(offset: int, **values: object) -> Line:
-    return line(offset, epoch="e1", **values)
 
 
 def test_a_block_spans_few_offsets_and_each_span_is_a_run(audited: AuditedIndex) -> None:

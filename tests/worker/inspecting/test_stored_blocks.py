@@ -7,16 +7,10 @@ import numpy as np
 import pytest
 
 from sinks.block import ANY_WORD, Block, BlockColumns, BlockId
-from sinks.line import Line
 from sinks.sink import ColumnName, SinkBusy
-from tests.worker.inspecting.audited_index import AuditedIndex
+from tests.worker.inspecting.audited_index import AuditedIndex, own_line
 from tests.world import block, line
 from worker.inspecting.stored_blocks import StoredBlock, inner_blocks, read_window
-
-
-def own_line(offset: int, **values: object) -> Line:
-    return line(offset, epoch="e1", **values)
-
 
 LINES = (
     own_line(3, text="login from 10.1.2.3", service="a", level="WARN"),

@@ -1,5 +1,6 @@
-"""What a verification says of lines that rules drop or sample, and of events of several records."""
+"""What a verification says of lines that rules drop or sample, that bring their template, and of events of several records."""
 
+import json
 from collections import Counter
 
 import pytest
@@ -8,7 +9,9 @@ from sinks.arrow import null_column
 from sinks.block import Lines
 from sinks.build import build
 from sinks.lines import lines_of as columns_of
-from tests.worker.inspecting.audited_index import MASKS, PLACE, AuditedIndex, lines_of
+from sinks.reading.counting import CountQuery
+from sinks.reading.reader import BlockReader
+from tests.worker.inspecting.audited_index import MASKS, PLACE, AuditedIndex, lines_of, record
 from tests.world import run as run_id
 from worker.inspecting.verify import ReadBounds
 from worker.inspecting.window_comparer import LineCounts
@@ -16,6 +19,7 @@ from worker.settings.rule_tables import DropTable
 from worker.settings.topic_tables import MultilineTable
 
 NO_DEBUG = (DropTable(name="no-debug", pattern="^debug"),)
+READ_AGAIN = ("request failed", "java.lang.IllegalStateException: broken", "\tat a.b.C.d(C.java:1)", "all is well", "and again")
 EVENT = ("disk full", "java.io.IOException: no space", "\tat org.example.Disk.write(Disk.java:7)")
 
 
@@ -102,3 +106,46 @@ def test_a_line_that_came_in_pieces_is_never_cut_by_a_window(audited: AuditedInd
     assert [[line.text for line in one.lines] for one in expected[:5]] == [["before"], ["disk very full"], [], [], ["before"]]
     report = audited.verify(bounds=ReadBounds(window_records=records))
     assert (report.is_complete, report.records, report.counts.sound_lines) == (True, 20, 10)
+
+
+def test_records_that_are_joined_now_are_counted_once_and_a_repair_removes_what_they_were_before(audited: AuditedIndex) -> None:
+    joining = audited.expected_lines_of(multiline=MultilineTable(start="java"))
+    audited.records = [record(offset, text) for offset, text in enumerate(READ_AGAIN)]
+    apart = lines_of(audited.expected_lines.compute_expected(audited.records))
+    together = lines_of(joining.compute_expected(audited.records))
+    for lines, run in ((apart, 1), (together, 2)):
+        audited.repairer.repair_templates(lines)
+        audited.store(*lines, run=run)
+
+    def counted() -> int:
+        return sum(row.lines for row in BlockReader(audited.sink).count(CountQuery()).rows)
+
+    assert counted() == 3
+    report = audited.verify(expected_lines=joining)
+    assert set(report.problems) == {"left_over"}, "copies that differ from those that hold"
+    report = audited.verify(expected_lines=joining, repair=True)
+    assert (report.is_complete, counted()) == (True, 3)
+
+
+EVENTS = [
+    json.dumps({"@t": "2026-05-28T20:10:00Z", "@mt": "{User} left {Room}", "User": user, "Room": room, "SourceContext": "Shop.Door"})
+    for user, room in (("ann", "kitchen"), ("bob", "hall"), ("eve", "one that is a very long way off"))
+]
+
+
+def test_lines_with_source_templates_are_as_expected(audited: AuditedIndex) -> None:
+    audited.index_records(*EVENTS, "a line")
+    assert {line.template_text for line in audited.lines()} == {"Shop.Door: {User} left {Room}", "a line"}
+    report = audited.verify()
+    assert (report.is_complete, report.problems) == (True, {})
+    assert report.counts == LineCounts(lines=4, sound_lines=4, by_masks=Counter({MASKS: 4}))
+
+
+def test_lines_from_before_the_switch_are_counted_as_of_other_masks_and_left_alone(audited: AuditedIndex) -> None:
+    audited.index_records(*EVENTS)
+    switched_off = audited.expected_lines_of(source_templates=False)
+    before = audited.snapshot()
+    report = audited.verify(expected_lines=switched_off, repair=True)
+    assert report.is_complete
+    assert report.counts == LineCounts(lines=3, other_masks_lines=3, by_masks=Counter({MASKS: 3}))
+    assert audited.snapshot() == before
