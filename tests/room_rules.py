@@ -27,7 +27,7 @@ MOST_IN_ROOM: Final[Mapping[str, int]] = {
     "sinks/milvus": 3_950,
     "sinks/reading": 3_500,
     "worker/asking": 1_480,
-    "worker/cli": 6_500,
+    "worker/cli": 6_700,
     "worker/connections": 250,
     "worker/embedding": 1_300,
     "worker/embedding/cache": 1_250,

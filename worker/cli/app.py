@@ -144,12 +144,15 @@ def run_verb(
 @app.command("peek")
 @takes_shared()
 def peek_verb(
-    source: Annotated[str, typer.Argument(help="A topic, a log file or folder, or `-` for standard input.", metavar="TOPIC|FILE")],
+    source: Annotated[
+        str | None, typer.Argument(help="A topic, a log file or folder, or `-` for standard input.", metavar="TOPIC|FILE")
+    ] = None,
     *,
     number: Annotated[int, typer.Option("-n", help="Look at this many records.", min=1, max=10_000, metavar="N")] = 10,
     form: Annotated[Format | None, typer.Option("--format", help="Read them as this format; overrides the settings.")] = None,
+    file: Annotated[str | None, typer.Option(help="This file or folder, where a word could be a topic as well.", metavar="FILE")] = None,
     topic: Annotated[
-        str | None, typer.Option(help="Of a file: the topic whose settings hold. Default: the first of the settings.", metavar="NAME")
+        str | None, typer.Option(help="This topic; of a file, whose settings hold. Default: the first of the settings.", metavar="NAME")
     ] = None,
     shared: Shared,
 ) -> None:
@@ -162,7 +165,7 @@ def peek_verb(
     from worker.cli.peek_screen import show_peek
 
     settings = shared.settings()
-    told = peek(settings, PeekOptions(source=source, number=number, topic=topic, form=form))
+    told = peek(settings, PeekOptions(source=source, file=file, number=number, topic=topic, form=form))
     shared.show(told, show_peek)
 
 

@@ -9,21 +9,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from consumers.decode.from_line import LineHeaders
 from consumers.decode.rules import Format
-from consumers.groupless.groupless_reader import GrouplessReader, RangeUnreadable, TopicUnknown
-from consumers.kafka.source_settings import SourceMisconfigured
+from consumers.groupless.groupless_reader import GrouplessReader
 from consumers.record import Partition, Record
-from consumers.registry import RegistryAway, RegistryMisconfigured
-from producers.file_lines import STDIN, FileUnreadable, LineTooLarge, read_files
-from worker.cli.exits import failure, user_error
+from producers.file_lines import LineTooLarge, read_files
+from worker.cli.absent_server import REACH_S
+from worker.cli.line_source import LineSource, line_source, source_failures
 from worker.cli.output import warn
 from worker.connections import open_registry
 from worker.embedding.loaded import model_of
-from worker.embedding.model.errors import ModelError
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.schema_fetch import SchemaFetch
 from worker.indexing.topic_readers import TopicReaders
@@ -40,11 +37,13 @@ _ANSWER_S = 10.0
 class PeekOptions:
     """The options of `vectail peek`."""
 
-    source: str
+    source: str | None = None
     """A file, `-` for standard input, or a topic."""
+    file: str | None = None
+    """Instead: a file, whatever topics there are."""
     number: int = 10
     topic: str | None = None
-    """Of a file: the topic whose settings hold. None: the first of the settings."""
+    """Of a file: the topic whose settings hold; without one: the topic to read. None: the first of the settings."""
     form: Format | None = None
     """Instead of the format in the settings."""
 
@@ -52,23 +51,18 @@ class PeekOptions:
 def peek(settings: Settings, options: PeekOptions) -> dict[str, Any]:
     """Decode some records and return what `--json` prints. Raises CommandFailed."""
     configure_logs()
-    is_file = options.source == STDIN or Path(options.source).exists()
-    topic = options.source if not is_file else options.topic or next((one.name for one in settings.topic if one.name), "logs")
+    source = line_source(options.source, settings, file=options.file, topic=options.topic)
+    topic = source.topic
     if options.form is not None:
         table = settings.topic_table(topic).model_copy(update={"name": topic, "pattern": None, "exclude": (), "format": options.form})
         settings = settings.model_copy(update={"topic": (table, *settings.topic)})
-    taken = f"there is no file {options.source}, so it was taken for a topic: kafka at {settings.kafka.bootstrap_servers}"
-    try:
-        records = list(_lines_of(options, settings, topic) if is_file else _records_of(topic, options.number, settings))
+    with source_failures(source, settings):
+        records = list(_lines_of(source, settings, options.number) if source.is_file else _records_of(topic, options.number, settings))
         told = _look_at(settings, topic, records)
-    except (FileUnreadable, ModelError, SourceMisconfigured, TopicUnknown, RegistryMisconfigured) as error:
-        raise user_error(f"{taken}: {error}" if isinstance(error, TopicUnknown) else error) from error
-    except (RangeUnreadable, RegistryAway) as error:
-        raise failure(f"{taken}: {error}" if isinstance(error, RangeUnreadable) else error) from error
     table = settings.topic_table(topic)
     return {
         "topic": topic,
-        "source": "file" if is_file else "topic",
+        "source": "file" if source.is_file else "topic",
         "masks": topic_masks_version(settings, topic),
         "records": told,
         "summary": _summary(told, table),
@@ -107,19 +101,19 @@ def _looked_at(looking: Peek, record: Record, now_ms: float) -> dict[str, Any]:
     return told
 
 
-def _lines_of(options: PeekOptions, settings: Settings, topic: str) -> Iterator[Record]:
+def _lines_of(source: LineSource, settings: Settings, number: int) -> Iterator[Record]:
     """Return the first lines of a file as records that have no time. Raises FileUnreadable."""
-    lines = read_files([options.source], say=warn, max_record_bytes=settings.decode.max_record_bytes)
-    for offset, line in enumerate(islice(lines, options.number)):
+    lines = read_files([source.name], say=warn, max_record_bytes=settings.decode.max_record_bytes)
+    for offset, line in enumerate(islice(lines, number)):
         value = line.head + bytes(line.size_bytes - len(line.head)) if isinstance(line, LineTooLarge) else line
-        yield Record(topic, 0, offset, "", 0, None, value, ())
+        yield Record(source.topic, 0, offset, "", 0, None, value, ())
 
 
 def _records_of(topic: str, number: int, settings: Settings) -> Iterator[Record]:
     """Return the newest records of a topic, by partition and offset. Raises TopicUnknown, RangeUnreadable, SourceMisconfigured."""
     kafka = settings.kafka
     with closing(GrouplessReader(kafka.bootstrap_servers, kafka.librdkafka, topic_epoch=kafka.topic_epoch or "-")) as reader:
-        ranges = reader.offset_ranges(reader.partitions([topic], 3.0), _ANSWER_S)
+        ranges = reader.offset_ranges(reader.partitions([topic], REACH_S), _ANSWER_S)
         filled: dict[Partition, tuple[int, int]] = {
             partition: (max(found.first_offset, found.end_offset - number), found.end_offset)
             for partition, found in ranges.items()

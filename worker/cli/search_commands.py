@@ -36,11 +36,8 @@ ByOption = Annotated[
 ]
 DirectOption = Annotated[bool, typer.Option("--direct", help="Read the index on a Milvus server directly; needs no worker and no Kafka.")]
 SuggestOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Instead: print masks that would merge templates of this file (`-`: standard input) or topic. Needs no index and no worker.",
-        metavar="FILE|TOPIC",
-    ),
+    bool,
+    typer.Option("--suggest", help="Instead: print masks that would merge templates of a file or topic. Needs no index and no worker."),
 ]
 
 
@@ -71,8 +68,15 @@ class SearchOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class TemplatesOptions:
-    """What `vectail templates` asks for, besides filters."""
+    """What `vectail templates` asks for, besides filters; `source` and `file` are those of `--suggest`."""
 
+    source: Annotated[
+        str | None, typer.Argument(help="With --suggest: a file, `-` for standard input, or a topic.", metavar="FILE|TOPIC")
+    ] = None
+    file: Annotated[
+        str | None,
+        typer.Option(help="With --suggest: this file or folder (and --topic: this topic), where a word could be either.", metavar="FILE"),
+    ] = None
     like: Annotated[
         str | None, typer.Option(help="Show the templates whose meaning is nearest to this, nearest first.", metavar="TEXT")
     ] = None
@@ -118,12 +122,15 @@ def search_verb(*, options: SearchOptions, filters: Given, timeout: TimeoutOptio
     """
     from worker.cli.question_options import around_of, checked, text_of
     from worker.cli.search_screen import show_answer
-    from worker.cli.search_verb import ask_once
+    from worker.cli.search_verb import ask_once, with_dead_letter
 
     question = asdict(options)
     around = around_of(question.pop("around"), question.pop("neighbours"), question.pop("by"))
     request = checked(**question | {"text": text_of(options.text), "around": around}, filters=filters)
-    answer = ask_once(shared.settings().kafka, request, timeout_s=timeout)
+    kafka = shared.settings().kafka
+    answer = ask_once(kafka, request, timeout_s=timeout)
+    if around is not None:
+        answer = with_dead_letter(kafka, around, answer)
     shared.show(answer, lambda screen, answer: show_answer(screen, request, answer))
 
 
@@ -137,7 +144,7 @@ def templates_verb(
     filters: Given,
     timeout: TimeoutOption = 60.0,
     direct: DirectOption = False,
-    suggest: SuggestOption = None,
+    suggest: SuggestOption = False,
     shared: Shared,
 ) -> None:
     """List the families of templates, most frequent first.
@@ -146,11 +153,13 @@ def templates_verb(
     worker, over Kafka. `--family ID --expand` lists the templates of one family.
     """
     like, k, expand = options.like, options.k, options.expand
-    if suggest is not None:
-        if like is not None or expand or direct or filters.keys() - {"since_ms"}:
+    if suggest:
+        if like is not None or expand or direct or filters.keys() - {"topic"}:
             raise user_error("--suggest reads a file or a topic, not the index: leave out --like, --expand, --direct and the filters")
-        _print_suggestions(shared, suggest, top=k)
+        _print_suggestions(shared, options, filters.get("topic"))
         return
+    if word := options.source or options.file:
+        raise user_error(f"{word}: add --suggest for masks of a file or topic, or --like TEXT for templates that mean this")
     from worker.cli.question_options import checked, checked_text
     from worker.cli.search_screen import show_templates
     from worker.cli.search_verb import ask_once
@@ -189,9 +198,11 @@ def counts_verb(*, options: CountsOptions, filters: Given, timeout: TimeoutOptio
     shared.show(answer, show_counts if options.compare is None else lambda screen, answer: show_compared(screen, answer, by[0]))
 
 
-def _print_suggestions(shared: Shared, source: str, *, top: int) -> None:
-    """Print at most `top` suggested masks for a file or a topic. Raises CommandFailed."""
+def _print_suggestions(shared: Shared, options: TemplatesOptions, topics: object) -> None:
+    """Print suggested masks for a file or a topic; of `topics`, the first is meant. Raises CommandFailed."""
     from worker.cli.suggest_masks import SuggestOptions, suggest_masks
     from worker.masks.suggested_toml import shown_suggestions
 
-    shared.print(suggest_masks(shared.settings(), SuggestOptions(source=source, top=top)), shown_suggestions)
+    topic = str(topics[0]) if isinstance(topics, list) else None
+    wanted = SuggestOptions(source=options.source, file=options.file, topic=topic, top=options.k)
+    shared.print(suggest_masks(shared.settings(), wanted), shown_suggestions)

@@ -7,14 +7,12 @@ It reads with the user's settings and masks included, and sends, stores and comm
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 
 from consumers.columns import Column, concat
-from consumers.groupless.groupless_reader import GrouplessReader, RangeUnreadable, TopicUnknown
-from consumers.kafka.source_settings import SourceMisconfigured
-from consumers.registry import RegistryAway, RegistryMisconfigured
-from producers.file_lines import STDIN, FileUnreadable
-from worker.cli.exits import failure, user_error
+from consumers.groupless.groupless_reader import GrouplessReader
+from worker.cli.absent_server import REACH_S
+from worker.cli.exits import user_error
+from worker.cli.line_source import LineSource, line_source, source_failures
 from worker.cli.output import warn
 from worker.connections import open_registry
 from worker.estimate.line_sampling import LineSample
@@ -37,31 +35,28 @@ _ANSWER_S = 10.0
 class SuggestOptions:
     """The options of `vectail templates --suggest`."""
 
-    source: str
+    source: str | None = None
     """A file, `-` for standard input, or a topic."""
+    file: str | None = None
+    """Instead: a file, whatever topics there are."""
     sample_lines: int = SAMPLE_LINES
     top: int = MOST_SUGGESTIONS
     topic: str | None = None
-    """Of a file: the topic whose settings hold. None: the first of the settings."""
+    """Of a file: the topic whose settings hold; without one: the topic to read. None: the first of the settings."""
 
 
 def suggest_masks(settings: Settings, options: SuggestOptions) -> dict[str, object]:
     """Read a sample and return what `--json` prints. Raises CommandFailed."""
     configure_logs(quiet=True)
-    is_file = options.source == STDIN or Path(options.source).exists()
-    topic = options.source if not is_file else options.topic or next((one.name for one in settings.topic if one.name), "logs")
-    table = settings.masks_of(topic)
+    source = line_source(options.source, settings, file=options.file, topic=options.topic)
+    topic, table = source.topic, settings.masks_of(source.topic)
     if table.mode == "exact":
         raise user_error("mask.mode is exact, so no mask is applied; templates come with mode template")
-    try:
-        texts, text, basis = _read_file(settings, options, topic) if is_file else _read_topic(settings, options, topic)
-    except (FileUnreadable, SourceMisconfigured, TopicUnknown, RegistryMisconfigured) as error:
-        raise user_error(error) from error
-    except (RangeUnreadable, RegistryAway) as error:
-        raise failure(error) from error
+    with source_failures(source, settings):
+        texts, text, basis = _read_file(settings, options, source) if source.is_file else _read_topic(settings, options, topic)
     found = suggested(table, text, top=options.top)
     return {
-        "source": options.source,
+        "source": source.name,
         "topic": topic,
         "basis": basis,
         "lines": texts.lines,
@@ -75,12 +70,12 @@ def suggest_masks(settings: Settings, options: SuggestOptions) -> dict[str, obje
     }
 
 
-def _read_file(settings: Settings, options: SuggestOptions, topic: str) -> tuple[SampleTexts, Column, str]:
+def _read_file(settings: Settings, options: SuggestOptions, source: LineSource) -> tuple[SampleTexts, Column, str]:
     """Raises FileUnreadable."""
-    sample = LineSample([options.source], sample_lines=options.sample_lines, max_record_bytes=settings.decode.max_record_bytes, say=warn)
-    texts = SampleTexts(settings, topic)
+    sample = LineSample([source.name], sample_lines=options.sample_lines, max_record_bytes=settings.decode.max_record_bytes, say=warn)
+    texts = SampleTexts(settings, source.topic)
     some = ([line for stretch in stretches for line in stretch.lines if line is not None] for stretches in sample.lists())
-    table = settings.masks_of(topic)
+    table = settings.masks_of(source.topic)
     text, is_whole = _concat_bounded(texts.read(values).of(table) for values in some)
     return texts, text, sample.basis if is_whole else "first"
 
@@ -92,6 +87,7 @@ def _read_topic(settings: Settings, options: SuggestOptions, topic: str) -> tupl
     texts = SampleTexts(settings, topic, None if fetch is None else fetch.schemas)
     kafka, table = settings.kafka, settings.masks_of(topic)
     with closing(GrouplessReader(kafka.bootstrap_servers, kafka.librdkafka, topic_epoch=kafka.topic_epoch or "-")) as reader:
+        reader.partitions([topic], REACH_S)
 
         def columns() -> Iterator[Column]:
             for records in newest_records(reader, topic, options.sample_lines, timeout_s=_ANSWER_S):
