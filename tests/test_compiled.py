@@ -6,8 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from consumers.native import SIZE, NotCompiled, c_function, library_fault
+from consumers.native import SIZE, NotCompiled, c_function
 from tests.source_rules import PRODUCT_PACKAGES, Source, read_sources
 from tests.worker.cli.console import in_one_line, vectail
 
@@ -174,22 +172,3 @@ def test_what_needs_no_c_works_without_it_and_the_doctor_names_it(changed: Path)
     ended = vectail("doctor", cwd=changed)
     assert ended.exit_code == 1
     assert "tokens.c.so was compiled from another tokens.c" in " ".join(ended.out.split())
-
-
-@pytest.mark.process
-def test_a_wheel_has_every_c_file_with_its_library(tmp_path: Path) -> None:
-    project, wheels, installed = (tmp_path / name for name in ("project", "wheels", "installed"))
-    shutil.copytree(ROOT, project, ignore=shutil.ignore_patterns("__pycache__", ".*", "tests", "benchmarks", "docs"))
-    subprocess.run([sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(wheels)], cwd=project, check=True)
-    (wheel,) = wheels.glob("*.whl")
-    with zipfile.ZipFile(wheel) as files:
-        files.extractall(installed)
-    shutil.rmtree(project)
-    sources = [source for leaf in LEAVES for source in (installed / leaf).rglob("*.c")]
-    assert {source.name for source in sources} == {source.name for leaf in LEAVES for source in (ROOT / leaf).rglob("*.c")}
-    assert [fault for source in sources if (fault := library_fault(source))] == []
-    assert vectail("masks", "list", cwd=installed).exit_code == 0
-    library = next(source for source in sources if source.name == "flag_codes.c").with_suffix(".c.so")
-    shutil.copy(library.with_name("write_forms.c.so"), library)
-    ended = vectail("masks", "list", cwd=installed)
-    assert (ended.exit_code, in_one_line(ended)) == (2, f"{library} was compiled from another flag_codes.c: run `make native`")
