@@ -331,16 +331,23 @@ def config_check_verb(*, config: ConfigOption = None) -> None:
 
 
 @config_app.command("show")
-@takes_shared(kafka=False)
-def config_show_verb(*, shared: Shared) -> None:
+@takes_shared()
+def config_show_verb(
+    *,
+    origin: Annotated[bool, typer.Option("--origin", help="Say of each where it is from: file and line, variable, default.")] = False,
+    shared: Shared,
+) -> None:
     """Show all settings, with secrets hidden.
 
     The values in effect: file, environment and defaults combined. Printed as TOML that can be used as a settings file.
     """
-    from worker.cli.toml import settings_as_toml, shown_settings
+    from worker.cli.toml import origins_json, settings_as_toml, shown_settings
+    from worker.settings.origins import origins_of
 
     settings = shared.settings()
-    shared.print(shown_settings(settings), lambda _document: settings_as_toml(settings))
+    origins = origins_of(shared.config, kafka_flags(shared.bootstrap_servers)) if origin else None
+    document = shown_settings(settings) if origins is None else {"settings": shown_settings(settings), "origins": origins_json(origins)}
+    shared.print(document, lambda _document: settings_as_toml(settings, origins))
 
 
 @app.command("version")

@@ -193,13 +193,22 @@ def _read_toml(file: Path) -> dict[str, object]:
 
 def _read_environment() -> dict[str, object]:
     """Return the settings of the environment in the shape of the file. Raises SettingsError for an unknown name."""
+    document: dict[str, object] = {}
+    for _variable, name, value in settings_of_environment():
+        nested: dict[str, object] = {name[-1]: value}
+        for part in reversed(name[:-1]):
+            nested = {part: nested}
+        document = _merged(document, nested, levels=3)
+    return document
+
+
+def settings_of_environment() -> Iterator[tuple[str, tuple[str, ...], object]]:
+    """Yield each variable that is set, the tables and key of its setting, and the value. Raises SettingsError for an unknown name."""
     fields = dict(_fields())
     names = {variable_of(*name): name for name in fields}
     lists = {list_variable_of(name): name for name, _ in table_lists()}
     secrets = {variable for variable, name in names.items() if fields[name].annotation is SecretStr}
-    document: dict[str, object] = {}
-    for variable, text in _with_secrets(secrets):
-        upper = variable.upper()
+    for variable, upper, text in _with_secrets(secrets):
         if upper.startswith(_LIBRDKAFKA):
             name: tuple[str, ...] = ("kafka", "librdkafka", upper.removeprefix(_LIBRDKAFKA).replace("_", ".").lower())
             value: object = text
@@ -212,15 +221,11 @@ def _read_environment() -> dict[str, object]:
         else:
             known = {*names, *lists, *(f"{secret}{_FILE}" for secret in secrets)}
             raise SettingsError(f"unknown environment variable {variable}{_moved(upper) or nearest(upper, known)}")
-        nested: dict[str, object] = {name[-1]: value}
-        for part in reversed(name[:-1]):
-            nested = {part: nested}
-        document = _merged(document, nested, levels=3)
-    return document
+        yield variable, name, value
 
 
-def _with_secrets(secrets: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield our variables in order of their names, a variable that names a secret's file replaced by that of the secret."""
+def _with_secrets(secrets: set[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield our variables in order of their names, with that of the setting and the text; a secret's file is read."""
     ours = {
         variable: text
         for variable, text in sorted(os.environ.items())
@@ -230,11 +235,11 @@ def _with_secrets(secrets: set[str]) -> Iterator[tuple[str, str]]:
     for variable, text in ours.items():
         secret = variable.upper().removesuffix(_FILE)
         if secret == variable.upper() or not (secret in secrets or (secret.startswith(_LIBRDKAFKA) and secret.endswith(_IN_A_FILE))):
-            yield variable, text
+            yield variable, variable.upper(), text
         elif secret in given:
             raise SettingsError(f"environment variables {secret} and {variable} are both set; remove one")
         else:
-            yield secret, _read_secret(variable, Path(text))
+            yield variable, secret, _read_secret(variable, Path(text))
 
 
 def _read_secret(variable: str, file: Path) -> str:

@@ -25,7 +25,7 @@ _HEAD = """\
 
 Settings come from one TOML file (`vectail run -c vectail.toml`, or the variable `VECTAIL_CONFIG`), from environment variables, and from
 flags. The environment overrides the file, and flags override both. An unknown name is refused, with the nearest one that exists.
-`vectail config show` prints the settings in effect, and `vectail config check` only checks them.
+`vectail config show` prints the settings in effect, with `--origin` where each is from; `vectail config check` only checks them.
 
 In the environment, a list is JSON or its elements with commas between them, other compound values are JSON, and an empty variable counts
 as not set. All tables of a list are one variable, which replaces those of the file: `VECTAIL_TOPIC='[{"pattern": "app[.].*"}]'` is JSON,
