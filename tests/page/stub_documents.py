@@ -96,8 +96,8 @@ def letters(now_ms: int) -> dict[str, Any]:
         | {"id": "0/2", "partition": 0, "offset": 77, "time_ms": now_ms - 900_000, "stage": "admit", "kind": "too_large"}
         | {"reason": "1,203,441 bytes, at most 1,000,000", "preview": "GIF89a…", "size_bytes": 1_203_441}
         | {"replayable": False, "obstacle": "its bytes were not kept", "setting": "decode.max_record_bytes"}
-        | {"way_back": "while Kafka holds the record: `vectail offsets reset --topic logs --partition 0 --to 77`"}
     )
+    listed[1]["way_back"] = "the letter holds only the beginning of its record; a replay reads the record again, while Kafka holds it"
     return {
         "letters": listed,
         "by_reason": [

@@ -177,10 +177,13 @@ class StubWorld:
             self._index.reply(parse_query(request.value, request.form), request.requester)
 
     def _document(self, path: str) -> Callable[[Mapping[str, str]], Mapping[str, Any]]:
-        def document(_parameters: Mapping[str, str]) -> Mapping[str, Any]:
+        def document(parameters: Mapping[str, str]) -> Mapping[str, Any]:
             if path in self._away:
                 raise Refused("unavailable", "the stub says so")
-            found: Mapping[str, object] = self.documents[path]
+            found: Mapping[str, Any] = self.documents[path]
+            if record := parameters.get("record"):
+                of = [one for one in found["letters"] if f"{one['topic']}/{one['partition']}@{one['offset']}" == record]
+                return {**found, "letters": of}
             return found
 
         return document

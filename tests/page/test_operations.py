@@ -188,13 +188,29 @@ def test_a_reason_shows_only_its_letters(world: StubWorld, watched: Watched) -> 
     expect(letters.first).to_contain_text("GIF89a")
 
 
-def test_letters_that_cannot_be_replayed_say_which_setting_decides_and_the_way_back(world: StubWorld, watched: Watched) -> None:
+def test_a_letter_that_does_not_hold_all_of_its_record_says_how_it_is_replayed(world: StubWorld, watched: Watched) -> None:
     page = watched.open(f"{world.url}/?tab=letters")
+    letters = page.get_by_role("list", name="Dead letters").locator("> li")
+    expect(letters.nth(1)).to_contain_text("a replay reads the record again, while Kafka holds it")
+    expect(letters.nth(1).get_by_role("checkbox")).to_be_enabled()
     page.get_by_role("group", name="Reasons").get_by_role("button", name=re.compile("at most 1,000,000")).click()
-    letter = page.get_by_role("list", name="Dead letters").locator("> li")
-    expect(letter).to_contain_text("decided by decode.max_record_bytes")
-    expect(letter).to_contain_text("vectail offsets reset --topic logs --partition 0 --to 77")
-    expect(page.get_by_label(re.compile("None of these can be replayed. Kafka may still hold"))).to_be_disabled()
+    expect(letters).to_contain_text("decided by decode.max_record_bytes")
+    expect(page.get_by_label("None of these can be replayed: each letter says why")).to_be_disabled()
+
+
+def test_a_link_to_a_record_that_is_a_dead_letter_says_why_it_is_not_in_the_index(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?line=logs/0@77000")
+    expect(page.get_by_role("article")).to_contain_text("it was never indexed, or has been removed")
+    page = watched.open(f"{world.url}/?tab=letters")
+    letter = world.documents["/api/dead-letters"]["letters"][2]
+    letter["offset"] = 77_000
+    page.get_by_role("button", name="Refresh").click()
+    page.get_by_role("link", name="logs/0@77000").click()
+    article = page.get_by_role("article")
+    expect(article).to_contain_text(f"This record is a dead letter: {letter['reason']}")
+    expect(article).to_contain_text("vectail dlq show 0/2")
+    article.get_by_role("link", name="Dead letters").click()
+    expect(page.get_by_role("list", name="Dead letters").locator("> li")).to_have_count(3)
 
 
 def test_doctor_names_the_problem_first_with_what_to_do(world: StubWorld, watched: Watched) -> None:

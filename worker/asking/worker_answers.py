@@ -227,7 +227,7 @@ class LetterJson(TypedDict):
     replayable: bool
     obstacle: Annotated[str, Says("description", "why it cannot be replayed; empty if it can")]
     setting: Annotated[str, Says("description", "which setting decides that such a record is refused; empty if none does")]
-    way_back: Annotated[str, Says("description", "how its record can still be indexed, where it cannot be replayed")]
+    way_back: Annotated[str, Says("description", "how it is replayed, where it does not hold all of its record; else empty")]
     replayed: bool
     partly_replayed: NotRequired[bool]
 

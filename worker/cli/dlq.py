@@ -13,9 +13,12 @@ from typing import TypedDict
 from consumers.groupless.groupless_reader import GrouplessReader, RangeUnreadable, TopicUnknown
 from consumers.kafka.source_settings import SourceMisconfigured
 from consumers.source import KafkaRefused
+from worker.asking.places import RecordPlace
 from worker.cli.absent_server import REACH_S, kafka_unread
 from worker.cli.exits import CommandFailed, user_error
+from worker.inspecting.letter_advice import deciding_setting, obstacle_of, way_back
 from worker.inspecting.letter_filter import LetterFilter, LetterSelector, parse_selector
+from worker.inspecting.newest_dead_letters import read_newest_letters
 from worker.inspecting.stored_dead_letters import DeadLetters, StoredDeadLetter
 from worker.settings.tables import KafkaTable
 
@@ -31,7 +34,10 @@ class LetterRecordJson(TypedDict):
 
 
 class StoredLetterJson(TypedDict):
-    """A letter without its bytes; `pieces` is null if the whole record was rejected."""
+    """A letter without its bytes; `pieces` is null if the whole record was rejected.
+
+    `setting` decides whether such a record is rejected; `way_back` says how a letter is replayed that does not hold all of its record.
+    """
 
     partition: int
     offset: int
@@ -44,6 +50,8 @@ class StoredLetterJson(TypedDict):
     replayed: bool
     partly_replayed: bool
     not_replayable: str
+    setting: str
+    way_back: str
 
 
 class LetterKindJson(TypedDict):
@@ -113,8 +121,19 @@ def find_letter(kafka: KafkaTable, letter_filter: LetterFilter) -> StoredDeadLet
     return found
 
 
-def letter_document(letter: StoredDeadLetter) -> StoredLetterJson:
-    """Return a letter without its bytes."""
+def letter_of_record(kafka: KafkaTable, place: RecordPlace) -> StoredLetterJson | None:
+    """Return the newest letter of a record, if it is found within some seconds. Raises CommandFailed."""
+    with open_reader(kafka) as reader:
+        try:
+            newest = read_newest_letters(reader, kafka.dead_letter_topic, limit=1, of=place).newest
+        except TopicUnknown:
+            return None
+    return letter_document(*newest[0]) if newest else None
+
+
+def letter_document(letter: StoredDeadLetter, obstacle: str | None = None) -> StoredLetterJson:
+    """Return a letter without its bytes; `obstacle` is its own, unless only the beginning of it was kept."""
+    obstacle = letter.obstacle if obstacle is None else obstacle
     return {
         "partition": letter.letter.partition,
         "offset": letter.letter.offset,
@@ -132,7 +151,9 @@ def letter_document(letter: StoredDeadLetter) -> StoredLetterJson:
         },
         "replayed": letter.is_replayed,
         "partly_replayed": letter.is_partly_replayed,
-        "not_replayable": letter.obstacle,
+        "not_replayable": obstacle_of(obstacle),
+        "setting": deciding_setting(letter),
+        "way_back": way_back(letter, obstacle),
     }
 
 

@@ -9,7 +9,7 @@ from worker.cli.dlq import LetterKindJson, ListedLettersJson, StoredLetterJson
 from worker.cli.dlq_replay import ReplayReportJson
 from worker.cli.screen import Screen, shown_times
 from worker.cli.screen_tables import Column, facts
-from worker.inspecting.letter_advice import READ_AGAIN, deciding_setting, way_back
+from worker.inspecting.letter_advice import deciding_setting, obstacle_of, way_back
 from worker.inspecting.stored_dead_letters import StoredDeadLetter
 from worker.runtime.logs import printable
 from worker.runtime.wording import counted
@@ -72,7 +72,7 @@ def show_letter(screen: Screen, letter: StoredDeadLetter) -> None:
         "stage": letter.stage,
         "reason": letter.reason,
         "replayed": state,
-        "obstacle": "" if letter.is_replayed else letter.obstacle,
+        "obstacle": "" if letter.is_replayed else obstacle_of(letter.obstacle),
         "way back": way_back(letter, letter.obstacle),
         "setting": deciding_setting(letter),
     }
@@ -111,8 +111,6 @@ def show_replayed(screen: Screen, result: ReplayReportJson) -> None:
         screen.say(f"The index held the lines of {result['held_already']:,} of them already.")
     for why, number in result["not_replayable"].items():
         screen.say(f"{counted(number, 'letter')} cannot be replayed: {why}")
-    if not result["not_replayable"].keys().isdisjoint(READ_AGAIN):
-        screen.say("While Kafka holds their records they can be read again: `vectail dlq show PARTITION/OFFSET` says how.")
     if result["left"]:
         partly = f", {result['partly_replayed']:,} of them in part" if result["partly_replayed"] else ""
         screen.say(f"{counted(result['left'], 'letter')} left{partly}:")

@@ -103,7 +103,7 @@ def show_hits(screen: Screen, answer: Answer, *, advice: str = "", offers_neighb
 
 
 def show_around(screen: Screen, answer: Answer, place: str) -> None:
-    """Show the lines around a place (`seconds`, `complete`, `hits`, maybe `same`) in their order, with the one there marked."""
+    """Show the lines around a place (`hits`, maybe `same`, `dead_letter`) in their order, with the one there marked."""
     hits: Sequence[HitJson] = answer["hits"]
     same: SameJson | None = answer.get("same")
     day, times = shown_times([hit["time"] for hit in hits])
@@ -120,6 +120,9 @@ def show_around(screen: Screen, answer: Answer, place: str) -> None:
         screen.say(f"{place} is not in the index. Without --by, the records around it are shown.")
     else:
         screen.say(f"Neither {place} nor the lines around it are in the index; -C looks further.")
+    if letter := answer.get("dead_letter"):
+        screen.say(f"It is a dead letter: {printable(letter['reason'])}")
+        screen.say(f"`vectail dlq show {letter['partition']}/{letter['offset']}` says what can be done.")
     say_incomplete(screen, answer, _CUT)
 
 

@@ -2,10 +2,13 @@
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import Any
 
 from producers.kafka import ProducerMisconfigured
+from worker.asking.places import RecordPlace
 from worker.asking.question import MAX_DEADLINE_MS
+from worker.cli import dlq
 from worker.cli.absent_server import said_if_slow
 from worker.cli.exits import CommandFailed, failure, user_error
 from worker.cli.output import warn
@@ -18,6 +21,17 @@ def ask_once(kafka: KafkaTable, request: Mapping[str, object], *, timeout_s: flo
     where = f"{kafka.query_topic} at {kafka.bootstrap_servers}"
     with open_query_client(kafka) as client, said_if_slow(warn, f"waiting for an answer on {where}, for up to {timeout_s:g} s (--timeout)"):
         return ask(client, request, timeout_s=timeout_s)
+
+
+def with_dead_letter(kafka: KafkaTable, around: Mapping[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+    """Return what is around a place; if the record there is not in the index but is a dead letter, and Kafka tells in time, with that."""
+    place = RecordPlace(around["topic"], around["partition"], around["offset"])
+    if any((hit["topic"], hit["partition"], hit["offset"]) == place for hit in answer["hits"]):
+        return answer
+    with suppress(CommandFailed):
+        letter = dlq.letter_of_record(kafka, place)
+        return answer if letter is None else {"dead_letter": letter, **answer}
+    return answer
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from consumers.groupless.groupless_reader import GrouplessReader, TopicUnknown
 from consumers.record import Partition, Record
+from worker.inspecting.stored_dead_letters import StoredDeadLetter
 
 OTHER_BYTES: Final = "Kafka holds another record at its offset"
 _SPAN_OFFSETS: Final = 500
@@ -25,7 +26,7 @@ class FoundRecord(NamedTuple):
 
 
 class KeptRecords:
-    """Every record that it returns has the value that its dead letter has.
+    """Every record that it returns has the value that its dead letter names.
 
     Thread: one, the reader's.
     """
@@ -35,40 +36,40 @@ class KeptRecords:
         self._reader = reader
         self._timeout_s = timeout_s
 
-    def find_records(self, records: Sequence[Record]) -> list[FoundRecord]:
-        """Return what Kafka holds of each of n records, as their dead letters have them. Raises RangeUnreadable, TopicWithoutId."""
-        found: dict[Record, FoundRecord] = {}
-        for topic in dict.fromkeys(record.topic for record in records):
+    def find_records(self, letters: Sequence[StoredDeadLetter]) -> list[FoundRecord]:
+        """Return what Kafka holds of the record of each of n letters. Raises RangeUnreadable, TopicWithoutId."""
+        found: dict[StoredDeadLetter, FoundRecord] = {}
+        for topic in dict.fromkeys(letter.topic for letter in letters):
             try:
                 partitions = self._reader.partitions([topic], self._timeout_s)
             except TopicUnknown:
                 continue
             epoch = self._reader.epoch(topic, self._timeout_s)
-            by_partition: dict[Partition, list[Record]] = defaultdict(list)
-            for record in records:
-                if (record.topic, record.epoch) == (topic, epoch):
-                    by_partition[Partition(topic, record.partition)].append(record)
+            by_partition: dict[Partition, list[StoredDeadLetter]] = defaultdict(list)
+            for letter in letters:
+                if (letter.topic, letter.epoch) == (topic, epoch) and letter.partition is not None:
+                    by_partition[Partition(topic, letter.partition)].append(letter)
             for unknown in by_partition.keys() - set(partitions):
                 refused = FoundRecord(refusal=f"Kafka has no such record: {topic} has {len(partitions)} partitions")
                 found |= dict.fromkeys(by_partition.pop(unknown), refused)
             found |= self._find_in_partitions(by_partition, epoch)
-        return [found.get(record, FoundRecord()) for record in records]
+        return [found.get(letter, FoundRecord()) for letter in letters]
 
-    def _find_in_partitions(self, by_partition: dict[Partition, list[Record]], epoch: str) -> dict[Record, FoundRecord]:
-        found: dict[Record, FoundRecord] = {}
+    def _find_in_partitions(self, by_partition: dict[Partition, list[StoredDeadLetter]], epoch: str) -> dict[StoredDeadLetter, FoundRecord]:
+        found: dict[StoredDeadLetter, FoundRecord] = {}
         if not by_partition:
             return found
         for partition, held in self._reader.offset_ranges(list(by_partition), self._timeout_s).items():
-            by_offset: dict[int, list[Record]] = defaultdict(list)
-            for record in by_partition[partition]:
-                if record.offset >= held.end_offset:
-                    found[record] = FoundRecord(refusal=f"Kafka has no such record: its partition ends at {held.end_offset}")
-                elif record.offset >= held.first_offset:
-                    by_offset[record.offset].append(record)
+            by_offset: dict[int, list[StoredDeadLetter]] = defaultdict(list)
+            for letter in by_partition[partition]:
+                offset = -1 if letter.offset is None else letter.offset
+                if offset >= held.end_offset:
+                    found[letter] = FoundRecord(refusal=f"Kafka has no such record: its partition ends at {held.end_offset}")
+                elif offset >= held.first_offset:
+                    by_offset[offset].append(letter)
             for kept in self._read(partition, epoch, by_offset.keys()):
-                for record in by_offset[kept.offset]:
-                    is_same = (record.value or b"") == (kept.value or b"")
-                    found[record] = FoundRecord(kept) if is_same else FoundRecord(refusal=OTHER_BYTES)
+                for letter in by_offset[kept.offset]:
+                    found[letter] = FoundRecord(kept) if letter.names(kept.value or b"") else FoundRecord(refusal=OTHER_BYTES)
         return found
 
     def _read(self, partition: Partition, epoch: str, offsets: Collection[int]) -> Iterator[Record]:

@@ -1,4 +1,4 @@
-"""What a person can do about a dead letter: the setting that decided it, and the way back where it cannot be replayed.
+"""What a person can do about a dead letter: the setting that decided it, and the way back where the letter alone cannot be replayed.
 
 Read from a stored letter, so that the letters of earlier versions say it too. `/api/dead-letters` and `vectail dlq show` show it.
 """
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from consumers.decode.found import UNDECODABLE, UNKNOWN_SCHEMA
-from worker.inspecting.stored_dead_letters import ALTERED, CUT, StoredDeadLetter
+from worker.inspecting.stored_dead_letters import READ_AGAIN, StoredDeadLetter
 
 SETTINGS: Final[Mapping[str, str]] = {
     UNDECODABLE: "topic.format",
@@ -17,22 +17,21 @@ SETTINGS: Final[Mapping[str, str]] = {
 }
 """The setting that decides, by the heading of the reason. The other reasons are decided by none."""
 
-READ_AGAIN: Final = frozenset({CUT, ALTERED})
-"""Obstacles of letters whose records Kafka may still hold whole."""
-
 
 def deciding_setting(letter: StoredDeadLetter) -> str:
     """Return the name of the setting that decides whether such a record is indexed; empty: none does."""
     return SETTINGS.get(letter.reason_heading, "")
 
 
+def obstacle_of(obstacle: str) -> str:
+    """Return why a letter cannot be replayed, given what is wrong with it; empty if it can, maybe by what Kafka still holds."""
+    return "" if obstacle in READ_AGAIN else obstacle
+
+
 def way_back(letter: StoredDeadLetter, obstacle: str) -> str:
-    """Return how the record of a letter with this obstacle can still be indexed; empty where the obstacle says it, or there is none."""
+    """Return how a letter with this obstacle is replayed nevertheless; empty where it needs nothing of Kafka, or cannot be replayed."""
     if obstacle not in READ_AGAIN or letter.is_replayed:
         return ""
-    place = f"--topic {letter.topic} --partition {letter.partition} --to {letter.offset}"
-    allow = "allow it by decode.max_record_bytes, " if letter.reason_heading == "too_large" else "remove the cause, "
-    return (
-        f"while Kafka holds the record it can be read again: {allow}stop the workers, run `vectail offsets reset {place}`, and start them "
-        "(what is in the index is not stored twice)"
-    )
+    first = "raise decode.max_record_bytes" if letter.reason_heading == "too_large" else "remove the cause"
+    own = f"{letter.letter.partition}/{letter.letter.offset}"
+    return f"{obstacle}; a replay reads the record again, while Kafka holds it: {first}, then `vectail dlq replay {own}`"

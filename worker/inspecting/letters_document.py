@@ -12,23 +12,22 @@ from typing import Final
 
 from consumers.groupless.groupless_reader import GrouplessReader, RangeUnreadable, TopicUnknown
 from consumers.kafka.source_settings import SourceMisconfigured
+from worker.asking.places import RecordPlace
 from worker.asking.refusals import BadQuery, Refused
 from worker.asking.worker_answers import DeadLettersJson, LetterJson, ReasonCountJson
-from worker.inspecting.letter_advice import deciding_setting, way_back
+from worker.inspecting.letter_advice import deciding_setting, obstacle_of, way_back
 from worker.inspecting.newest_dead_letters import NewestLetter, read_newest_letters
 from worker.settings.settings import Settings
 from worker.settings.tables import new_redactor
 
 MOST_LETTERS: Final = 1_000
 _USUAL_LETTERS: Final = 100
-_MOST_RECORDS: Final = 100_000
-_WITHIN_S: Final = 5.0
 _PREVIEW: Final = 300
 _JSON_ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 
 class DeadLetterDocument:
-    """Reads the topic again for each question, for at most `_WITHIN_S`.
+    """Reads the topic again for each question, for a bounded time.
 
     Thread: one at a time.
     """
@@ -40,14 +39,12 @@ class DeadLetterDocument:
         self._clock = clock
 
     def document(self, params: Mapping[str, str]) -> DeadLettersJson:
-        """Return it; `limit` of the URL says how many letters. Raises Refused."""
-        limit = _limit(params.get("limit", ""))
+        """Return it; of the URL, `limit` says how many letters, and `record` of which record. Raises Refused."""
+        limit, record = _limit(params.get("limit", "")), _record(params.get("record", ""))
         kafka = self._kafka
         try:
             with closing(GrouplessReader(kafka.bootstrap_servers, kafka.librdkafka, topic_epoch="")) as reader:
-                found = read_newest_letters(
-                    reader, kafka.dead_letter_topic, limit=limit, most_records=_MOST_RECORDS, within_s=_WITHIN_S, clock=self._clock
-                )
+                found = read_newest_letters(reader, kafka.dead_letter_topic, limit=limit, of=record, clock=self._clock)
         except TopicUnknown as error:
             raise Refused("not_found", str(error)) from None
         except (SourceMisconfigured, RangeUnreadable) as error:
@@ -73,7 +70,7 @@ class DeadLetterDocument:
 
     def _shown_letter(self, one: NewestLetter, reason: str, preview: str) -> LetterJson:
         letter = one.letter
-        obstacle = one.obstacle or ("" if self._reads(letter.topic) else not_read(letter.topic))
+        obstacle = obstacle_of(one.obstacle) or ("" if self._reads(letter.topic) else not_read(letter.topic))
         return {
             "id": f"{letter.letter.partition}/{letter.letter.offset}",
             "topic": letter.topic,
@@ -89,7 +86,7 @@ class DeadLetterDocument:
             "replayable": not obstacle and not letter.is_replayed,
             "obstacle": obstacle,
             "setting": deciding_setting(letter),
-            "way_back": way_back(letter, obstacle),
+            "way_back": way_back(letter, one.obstacle) if not obstacle else "",
             "replayed": letter.is_replayed,
             "partly_replayed": letter.is_partly_replayed,
         }
@@ -109,6 +106,13 @@ def preview_of(value: bytes) -> str:
 def _character(code: str) -> str:
     one = chr(int(code, 16))
     return one if one.isprintable() else " "
+
+
+def _record(text: str) -> RecordPlace | None:
+    try:
+        return RecordPlace.read(text) if text else None
+    except ValueError as error:
+        raise BadQuery("record", str(error)) from None
 
 
 def _limit(text: str) -> int:

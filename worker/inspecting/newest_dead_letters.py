@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from consumers.groupless.groupless_reader import GrouplessReader, RangeUnreadable
 from consumers.record import Partition, Record
+from worker.asking.places import RecordPlace
 from worker.inspecting.replay_marks import ReplayMark, read_replay_mark
 from worker.inspecting.stored_dead_letters import StoredDeadLetter, heading_of, read_dead_letter, read_origin
 
@@ -21,6 +22,8 @@ HEAD_BYTES: Final = 16_384
 _FIRST_SPAN: Final = 500
 _LONGEST_SPAN: Final = 8_000
 _WIDER: Final = 4
+MOST_RECORDS: Final = 100_000
+WITHIN_S: Final = 5.0
 
 
 class NewestLetter(NamedTuple):
@@ -70,11 +73,14 @@ def read_newest_letters(
     topic: str,
     *,
     limit: int,
-    most_records: int,
-    within_s: float,
+    of: RecordPlace | None = None,
+    most_records: int = MOST_RECORDS,
+    within_s: float = WITHIN_S,
     clock: Callable[[], float] = time.monotonic,
 ) -> NewestLetters:
     """Return the newest `limit` letters and the number of all, of the last `most_records` records, as far as the time allows.
+
+    `of`: only letters of this record.
 
     Raises TopicUnknown, and RangeUnreadable if nothing can be read.
     """
@@ -96,7 +102,7 @@ def read_newest_letters(
         if records is None:
             break
         has_read += one.end_offset - first_offset
-        _note(records, one.marks, found, heap, limit)
+        _note(records, one.marks, found, heap, limit, of)
         one.end_offset, one.span = first_offset, min(one.span * _WIDER, _LONGEST_SPAN)
         if one.first_offset < first_offset:
             unread.append(one)
@@ -127,8 +133,9 @@ def _note(
     found: NewestLetters,
     heap: list[tuple[tuple[int, int, int], NewestLetter]],
     limit: int,
+    of: RecordPlace | None,
 ) -> None:
-    """Count the letters of a span and keep the newest; `marks` are those of later spans."""
+    """Count the letters of a span, `of` one record or of all, and keep the newest; `marks` are those of later spans."""
     own: dict[int, ReplayMark] = {}
     for record, _ in span:
         mark = read_replay_mark(record)
@@ -139,7 +146,7 @@ def _note(
             marks[offset] = mark
     for record, obstacle in span:
         origin = read_origin(record)
-        if origin is None:
+        if origin is None or (of is not None and not _is_of(record, of)):
             continue
         reason, topic = origin
         mark = marks.get(record.offset)
@@ -151,6 +158,11 @@ def _note(
         if (len(heap) < limit or key > heap[0][0]) and (letter := read_dead_letter(record)) is not None:
             put = heapq.heappush if len(heap) < limit else heapq.heapreplace
             put(heap, (key, NewestLetter(letter.after_replay(mark), letter.obstacle if obstacle is None else obstacle)))
+
+
+def _is_of(record: Record, place: RecordPlace) -> bool:
+    letter = read_dead_letter(record)
+    return letter is not None and (letter.topic, letter.partition, letter.offset) == place
 
 
 def _cut(record: Record) -> _Read:

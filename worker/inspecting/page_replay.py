@@ -24,6 +24,7 @@ from worker.embedding.guarded_engine import EngineFailed
 from worker.embedding.loaded import LoadedModel, load_model
 from worker.embedding.model.errors import ModelError
 from worker.inspecting.busy_retry import BusyRetry
+from worker.inspecting.letter_advice import obstacle_of
 from worker.inspecting.letter_filter import LetterFilter, LetterSelector, parse_selector
 from worker.inspecting.letter_replay import open_replayer
 from worker.inspecting.letters_document import not_read
@@ -89,13 +90,14 @@ class DeadLetterReplay:
             todo = [letter for own, letter in found.items() if own not in obstacles and not letter.is_replayed]
             done = self._store(todo, opened) if todo else Replayed()
         failed = {_own(one.letter): one.reason for one in done.unresolved}
+        failed |= {_own(letter): "Kafka no longer holds the record, and the letter does not hold all of it" for letter in done.gone}
         unresolved = missing | obstacles | failed
         reasons = new_redactor(self._settings.redact).redact([*unresolved.values()])
         return {
             "replayed": done.done - done.held,
             "already": sum(letter.is_replayed for letter in found.values()) + done.held,
             "partly": done.partly,
-            "left": done.left,
+            "left": done.left + len(done.gone),
             "lines": done.lines,
             "unresolved": [{"id": own, "reason": reason} for own, reason in zip(unresolved, reasons, strict=True)],
         }
@@ -106,7 +108,7 @@ class DeadLetterReplay:
         return replayer.replay_letters(letters)
 
     def _obstacle(self, letter: StoredDeadLetter) -> str:
-        return letter.obstacle or ("" if self._settings.subscription.reads(letter.topic) else not_read(letter.topic))
+        return obstacle_of(letter.obstacle) or ("" if self._settings.subscription.reads(letter.topic) else not_read(letter.topic))
 
 
 def read_ids(body: Mapping[str, object]) -> list[LetterSelector]:

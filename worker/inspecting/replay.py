@@ -6,8 +6,9 @@
 2. Lines get the ids that the worker would have given them, including the letter's epoch, so replaying twice changes nothing for a reader.
 3. A letter is marked once its lines are stored. Pieces that are rejected again stay in it, with the new reason; so does a record that is
    rejected as a whole.
-4. Where Kafka still holds the record, it is Kafka's record that is replayed, and a letter of other bytes is refused. Else the letter is
-   believed, unless the index holds something of its record that the letter's bytes do not give, or another letter says otherwise.
+4. Where Kafka still holds the record, it is Kafka's record that is replayed, and a letter that names other bytes is refused. So a letter
+   that holds only the beginning of its record can be replayed as well. Else the letter is believed if it is whole, unless the index holds
+   something of its record that the letter's bytes do not give, or another letter says otherwise.
 5. An entry that is stored whole is never written again: a letter replaces nothing. If all of its entries are, it is only marked.
 """
 
@@ -31,6 +32,7 @@ WINDOW_RECORDS = 2_000
 WINDOW_BYTES = 4 * 1024 * 1024
 REPORTED = 1_000
 """Unresolved letters that are kept for the report."""
+GONE = "and Kafka no longer holds the record"
 OTHER_LETTER = "another dead letter of its record holds something else, and Kafka no longer holds the record"
 
 
@@ -64,6 +66,8 @@ class Replayed:
     templates: int = 0
     unreplayable: Counter[str] = field(default_factory=Counter)
     """Letters that cannot be replayed, by obstacle."""
+    gone: list[StoredDeadLetter] = field(default_factory=list)
+    """The first of those that needed a record that Kafka no longer holds."""
     unresolved: list[Unresolved] = field(default_factory=list)
     """The first of `left`."""
 
@@ -76,8 +80,8 @@ class Replayer:
     """
 
     expected_lines: ExpectedLines
-    find_records: Callable[[Sequence[Record]], Sequence[FoundRecord]]
-    """Returns what Kafka holds of each record."""
+    find_records: Callable[[Sequence[StoredDeadLetter]], Sequence[FoundRecord]]
+    """Returns what Kafka holds of the record of each letter."""
     stored_lines: Callable[[Sequence[Record]], Sequence[Sequence[Line]]]
     """Returns what readers get of each record, also of an event that it is a part of."""
     repairer: Repairer
@@ -101,7 +105,7 @@ class Replayer:
 
     def _replay_window(self, window: Sequence[StoredDeadLetter], replayed: Replayed) -> None:
         replayed.letters += len(window)
-        replayed.unreplayable.update(letter.obstacle for letter in window if letter.obstacle)
+        replayed.unreplayable.update(letter.obstacle for letter in window if letter.record is None)
         claims = self._find_claims(window, replayed)
         records = [claim.record for claim in claims]
         plans = plan_replay(claims, self.expected_lines.compute_expected(records), self.stored_lines(records), self.wall_ms())
@@ -129,11 +133,15 @@ class Replayer:
 
     def _find_claims(self, window: Sequence[StoredDeadLetter], replayed: Replayed) -> list[ReplayClaim]:
         """Return the letters that Kafka and the letters before them do not contradict, each with its record."""
-        possible = [(letter, letter.record) for letter in window if letter.record is not None and not letter.obstacle]
+        possible = [(letter, letter.record) for letter in window if letter.record is not None]
         claims: list[ReplayClaim] = []
         first_of: dict[tuple[object, ...], Record] = {}
-        for (letter, record), found in zip(possible, self.find_records([record for _, record in possible]), strict=True):
+        for (letter, record), found in zip(possible, self.find_records([letter for letter, _ in possible]), strict=True):
             refusal = found.refusal
+            if found.record is None and not refusal and letter.obstacle:
+                replayed.unreplayable[f"{letter.obstacle}, {GONE}"] += 1
+                replayed.gone += [_without_value(letter)] * (len(replayed.gone) < REPORTED)
+                continue
             if found.record is None and first_of.setdefault(record[:4], record) != record:
                 refusal = refusal or OTHER_LETTER
             if refusal:
@@ -148,7 +156,7 @@ class Replayer:
         for letter in letters:
             window.append(letter)
             content_bytes = 0 if letter.record is None else self.expected_lines.content_bytes(letter.record)
-            size_bytes += max(letter.letter.size_bytes(), content_bytes)
+            size_bytes += max(letter.letter.size_bytes(), letter.size_bytes, content_bytes)
             if len(window) >= self.window_records or size_bytes >= self.window_bytes:
                 yield window
                 window, size_bytes = [], 0
@@ -159,5 +167,8 @@ class Replayer:
 def _note_unresolved(letter: StoredDeadLetter, reason: str, failing: ListedPieces, replayed: Replayed) -> None:
     replayed.left += 1
     if len(replayed.unresolved) < REPORTED:
-        small = letter._replace(letter=letter.letter._replace(value=None))
-        replayed.unresolved.append(Unresolved(small, reason, failing))
+        replayed.unresolved.append(Unresolved(_without_value(letter), reason, failing))
+
+
+def _without_value(letter: StoredDeadLetter) -> StoredDeadLetter:
+    return letter._replace(letter=letter.letter._replace(value=None))

@@ -31,7 +31,9 @@ _NUMBERS: Final = {
 _PLACE: Final = frozenset({"__connect.errors.partition", "__connect.errors.offset"})
 NO_RECORD = "a line that never became a record: feed it again"
 CUT = "the letter holds only the beginning of its record, which was too large for the dead-letter topic"
-ALTERED = "it does not hold the bytes that its headers name"
+ALTERED = "the letter does not hold the bytes that its headers name"
+READ_AGAIN: Final = frozenset({CUT, ALTERED})
+"""Obstacles of letters that can be replayed as long as Kafka holds their records."""
 
 
 class StoredDeadLetter(NamedTuple):
@@ -65,11 +67,14 @@ class StoredDeadLetter(NamedTuple):
         """Whether the whole record was rejected, not single pieces."""
         return not self.pieces and not self.unlisted_pieces
 
+    def names(self, value: bytes) -> bool:
+        """Whether this is the record's whole value, as the headers name it."""
+        return len(value) == self.size_bytes and hashlib.sha256(value).hexdigest() == self.sha256
+
     @property
     def is_intact(self) -> bool:
         """Whether the letter holds every byte of the record's value."""
-        value = self.letter.value or b""
-        return len(value) == self.size_bytes and hashlib.sha256(value).hexdigest() == self.sha256
+        return self.names(self.letter.value or b"")
 
     @property
     def is_altered(self) -> bool:
@@ -78,7 +83,7 @@ class StoredDeadLetter(NamedTuple):
 
     @property
     def obstacle(self) -> str:
-        """Why it cannot be replayed; empty if it can."""
+        """Why it cannot be replayed from the letter alone; empty if it can."""
         if self.record is None:
             return NO_RECORD
         if self.is_altered:

@@ -96,12 +96,13 @@ def _streams() -> dict[str, object]:
 
 def _documents() -> dict[str, object]:
     limit = {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}}
+    record = {"name": "record", "in": "query", "description": "only letters of this record: logs/0@123", "schema": {"type": "string"}}
     return {
         "/api/status": {"get": _operation("status", "This process at a glance", {}, _OF_LANE, _json("Status"))},
         "/api/lag": {"get": _operation("lag", "How far behind the whole group is", {}, _OF_LANE, _json("Lag"))},
         "/api/dead-letters": {
             "get": _operation(
-                "deadLetters", "The newest dead letters", {"parameters": [limit]}, (400, 404, *_OF_LANE), _json("DeadLetters")
+                "deadLetters", "The newest dead letters", {"parameters": [limit, record]}, (400, 404, *_OF_LANE), _json("DeadLetters")
             )
         },
         "/api/dead-letters/replay": {

@@ -42,6 +42,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         return {"text": None, "hits": [], "templates": [], "counts": [], "by": ["template"], "complete": True, "seconds": 0.1}
 
     monkeypatch.setattr("worker.cli.search_verb.ask_once", ask_once)
+    monkeypatch.setattr("worker.cli.dlq.letter_of_record", lambda *_: None)
     return requests
 
 

@@ -219,6 +219,15 @@ def test_neighbours_with_a_value_in_common_name_it_and_a_line_without_one_says_s
         assert shown[-1] == f"{said} Without --by, the records around it are shown."
 
 
+def test_a_place_that_is_a_dead_letter_says_why_and_what_shows_it() -> None:
+    letter = {"partition": 3, "offset": 17, "reason": "too_large: 9 bytes\x1b, 4 are allowed"}
+    for hits in ([], [hit(offset=249)]):
+        assert told(140, AROUND, around(*hits, dead_letter=letter))[-2:] == [
+            "It is a dead letter: too_large: 9 bytes\\x1b, 4 are allowed",
+            "`vectail dlq show 3/17` says what can be done.",
+        ]
+
+
 def test_templates_like_a_query_are_shown_with_the_query_above() -> None:
     show = partial(show_templates_like, advice="")
     lines = told(100, show, answer_of(templates=[TEMPLATE | {"score": 0.5}], text="disk"))

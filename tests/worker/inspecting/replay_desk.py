@@ -49,7 +49,7 @@ class Desk:
     ) -> Replayed:
         replayer = Replayer(
             expected_lines=expected_lines or self.audited.expected_lines,
-            find_records=lambda records: [self.kept.get(record.offset, FoundRecord()) for record in records],
+            find_records=lambda letters: [self.kept.get(-1 if one.offset is None else one.offset, FoundRecord()) for one in letters],
             stored_lines=partial(read_stored_lines, self.audited.sink, self.audited.busy_retry),
             repairer=self.audited.repairer,
             origin=self.audited.origin,

@@ -1,5 +1,6 @@
 """What a real Kafka still holds of the records of dead letters, and which letters it never had a record for."""
 
+import hashlib
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -12,6 +13,7 @@ from consumers.groupless.groupless_reader import GrouplessReader
 from consumers.record import Partition, Record
 from tests.services.kafka import KafkaServer
 from worker.inspecting.kept_records import OTHER_BYTES, FoundRecord, KeptRecords, spans_of
+from worker.inspecting.stored_dead_letters import CUT, StoredDeadLetter
 
 WAIT_S = 30.0
 RECORDS = 2_000
@@ -57,7 +59,20 @@ class Log:
         return Record(self.topic, partition, offset, self.epoch, 5, None, content, ())
 
     def find(self, *records: Record) -> Sequence[FoundRecord]:
-        return KeptRecords(self.reader, timeout_s=WAIT_S).find_records(records)
+        return self.find_of(*map(letter_of, records))
+
+    def find_of(self, *letters: StoredDeadLetter) -> Sequence[FoundRecord]:
+        return KeptRecords(self.reader, timeout_s=WAIT_S).find_records(letters)
+
+
+def letter_of(record: Record) -> StoredDeadLetter:
+    value = record.value or b""
+    return StoredDeadLetter(
+        *(record.topic, record.partition, record.offset, record.epoch, record.time_ms, "decode", "undecodable", (), 0),
+        letter=Record("dead", 0, 0, "", 5, None, value, ()),
+        size_bytes=len(value),
+        sha256=hashlib.sha256(value).hexdigest(),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +86,16 @@ def test_a_letter_of_other_bytes_is_refused_and_its_neighbours_are_not(log: Log)
     found = log.find(log.record(500), log.record(501, b"nothing happened here"), log.record(501), log.record(502, b""))
     assert [one.refusal for one in found] == ["", OTHER_BYTES, "", OTHER_BYTES]
     assert [one.record is None for one in found] == [False, True, False, True]
+
+
+def test_of_a_letter_that_holds_only_the_beginning_of_its_record_the_bytes_that_it_names_decide(log: Log) -> None:
+    whole = letter_of(log.record(500))
+    cut = whole._replace(letter=whole.letter._replace(value=b"line"))
+    assert cut.obstacle == CUT
+    (found,) = log.find_of(cut)
+    assert found.record is not None
+    assert (found.record.value, found.record.headers) == (b"line 500", (("own", b"header"),))
+    assert [one.refusal for one in log.find_of(cut._replace(sha256="0" * 64), cut._replace(size_bytes=9))] == [OTHER_BYTES] * 2
 
 
 def test_a_place_that_kafka_never_had_is_refused(log: Log) -> None:

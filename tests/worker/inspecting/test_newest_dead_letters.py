@@ -12,6 +12,7 @@ from consumers.record import Partition, Record
 from consumers.rejection import Rejection
 from producers.envelope import ListedPiece, envelope, mark_headers
 from tests.services.kafka import KafkaServer
+from worker.asking.places import RecordPlace
 from worker.indexing.dead_letter_reasons import letter_of
 from worker.inspecting.newest_dead_letters import HEAD_BYTES, NewestLetters, read_newest_letters
 
@@ -19,8 +20,8 @@ STRANGE = Rejection("decode", "undecodable", "undecodable: not valid UTF-8")
 TOPIC = "dead"
 
 
-def letter(partition: int, offset: int, *, time_ms: int, value: bytes = b"v", topic: str = "logs") -> Record:
-    record = Record(topic, 3, offset, "e1", 5, None, value, ())
+def letter(partition: int, offset: int, *, time_ms: int, value: bytes = b"v", topic: str = "logs", of: int | None = None) -> Record:
+    record = Record(topic, 3, offset if of is None else of, "e1", 5, None, value, ())
     shaped = envelope(letter_of(record, STRANGE, ()), version="1", max_bytes=1_000_000)
     return Record(TOPIC, partition, offset, "", time_ms, shaped.key, shaped.value, tuple(shaped.headers))
 
@@ -56,11 +57,14 @@ class Topic:
                 self.now_s += self._record_s
                 yield [record]
 
-    def newest(self, *, limit: int = 100, most_records: int = 100_000, within_s: float = 5.0) -> NewestLetters:
+    def newest(
+        self, *, limit: int = 100, of: RecordPlace | None = None, most_records: int = 100_000, within_s: float = 5.0
+    ) -> NewestLetters:
         return read_newest_letters(
             self,  # type: ignore[arg-type] # as much of it as is asked
             TOPIC,
             limit=limit,
+            of=of,
             most_records=most_records,
             within_s=within_s,
             clock=lambda: self.now_s,
@@ -102,6 +106,14 @@ def test_of_a_topic_that_is_too_long_the_newest_are_read_and_it_is_said() -> Non
     found = topic.newest(limit=2, most_records=3_000)
     assert places(found) == [(0, 8_999), (0, 8_998)]
     assert (found.is_complete, found.by_reason.total()) == (False, 3_000)
+
+
+def test_the_letters_of_one_record_are_found_among_others() -> None:
+    topic = Topic({0: [letter(0, n, time_ms=n, of=n % 4) for n in range(8)] + [mark(0, 8, 6)]})
+    found = topic.newest(of=RecordPlace("logs", 3, 2))
+    assert (places(found), [one.letter.offset for one in found.newest]) == ([(0, 6), (0, 2)], [2, 2])
+    assert (found.by_reason.total(), found.replayed) == (1, 1)
+    assert places(topic.newest(of=RecordPlace("logs", 1, 2))) == []
 
 
 def test_when_the_time_is_over_nothing_is_told_of_a_span_that_was_not_read_to_its_end() -> None:

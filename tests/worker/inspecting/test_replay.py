@@ -15,6 +15,7 @@ from worker.connections import letter_box_at_need
 from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
 from worker.inspecting.dead_letter_index import DeadLetterIndex, key_of
 from worker.inspecting.kept_records import FoundRecord
+from worker.inspecting.replay import GONE
 from worker.inspecting.replay_marks import ReplayMarker, ReplayMarkUndelivered, read_replay_mark
 from worker.inspecting.replay_plan import NO_ENTRY
 from worker.inspecting.stored_dead_letters import CUT, NO_RECORD
@@ -140,15 +141,6 @@ def test_a_replay_that_dies_before_it_marks_is_made_up_for_and_readers_get_nothi
     assert (audited.window().copies, set(audited.sink.templates)) == (0, templates)
 
 
-def test_lines_are_stored_before_they_are_marked(desk: Desk, audited: AuditedIndex) -> None:
-    desk.post_letter_of(record(3, THREE), "poison", [(0, 0, "poison")])
-    audited.sink.broken = "told to break"
-    with pytest.raises(Exception, match="told to break"):
-        desk.work()
-    assert desk.marks == []
-    audited.sink.broken = ""
-
-
 def test_several_letters_of_one_record_store_each_line_once_in_a_batch(desk: Desk, audited: AuditedIndex) -> None:
     for _ in range(3):
         desk.post_letter_of(record(3, THREE), "poison", [(0, 0, "poison"), (1, 0, "poison")])
@@ -162,8 +154,22 @@ def test_letters_without_their_record_are_counted_and_left(desk: Desk, audited: 
     desk.post(DeadLetter.too_large(LineTooLarge(file="a", number=1, size_bytes=9, sha256="", head=b"x"), topic="logs", time_ms=1))
     desk.post_letter_of(record(2, "disk full")._replace(key=b"k" * 2_000), "r", max_bytes=1_000)  # marked as cut, but its value is whole
     replayed = desk.work()
-    assert replayed.unreplayable == {CUT: 1, NO_RECORD: 1}
+    assert replayed.unreplayable == {f"{CUT}, {GONE}": 1, NO_RECORD: 1}
+    assert ([letter.offset for letter in replayed.gone], replayed.left) == ([1], 0)
     assert (replayed.letters, replayed.done, texts(audited)) == (3, 1, ["disk full"])
+
+
+def test_a_letter_that_holds_only_the_beginning_of_its_record_is_replayed_by_what_kafka_holds(desk: Desk, audited: AuditedIndex) -> None:
+    whole = record(1, "disk full " * 10_000)
+    cut = desk.post_letter_of(whole, "too_large: 100000 bytes, 4 are allowed", max_bytes=1_000)
+    assert cut.obstacle == CUT
+    desk.kept[1] = FoundRecord(whole)
+    replayed = desk.work(audited.expected_lines_of(max_record_bytes=1_024))
+    assert (replayed.done, replayed.left, replayed.unresolved[0].reason) == (0, 1, "too_large: 100000 bytes, 1024 are allowed")
+    replayed = desk.work()
+    assert (replayed.done, replayed.left, replayed.unreplayable) == (1, 0, {})
+    assert audited.lines() == lines_of(audited.expected_lines.compute_expected([whole]))
+    assert desk.letters[0].is_replayed
 
 
 def test_what_is_in_a_compressed_value_counts_towards_the_window(desk: Desk) -> None:

@@ -119,12 +119,14 @@ def test_what_a_service_logged_around_a_line_is_in_order_across_partitions_whate
         for chunk in range(chunks)
     ]
     before, after = data.draw(st.integers(0, 6)), data.draw(st.integers(0, 6))
+    meant = data.draw(st.sampled_from([one for one in lines if one.service == "a"]))
     of_a = sorted((one for one in lines if one.service == "a"), key=lambda one: (one.time, one.topic, one.partition, one.offset, one.chunk))
     order = list(dict.fromkeys(one.offset for one in of_a))
-    at = order.index(0)
+    at = order.index(meant.offset)
     wanted = order[max(at - before, 0) : at + after + 1]
 
-    found = alike(sink_of(*lines), 0, "service", before=before, after=after)
+    place = {"topic": meant.topic, "partition": meant.partition, "offset": meant.offset, "before": before, "after": after}
+    found = lines_alike(BlockReader(sink_of(*lines)), Around.model_validate(place | {"by": "service"}), lambda: False, now_ms=NOW_MS)
 
     assert (found.name, found.value, found.neighbours.complete) == ("service", "a", True)
     assert [one.text for one in found.neighbours.lines] == [one.text for one in of_a if one.offset in wanted]

@@ -118,6 +118,12 @@ def test_dead_letters_are_shown_with_reason_place_and_a_redacted_beginning(world
     assert "hunter2" not in hidden["preview"]
     assert len(hidden["preview"]) == 300
     assert [len(ask(running, "/api/dead-letters", limit=limit)["letters"]) for limit in ("1", "2", "1000")] == [1, 2, 2]
+    (found,) = ask(running, "/api/dead-letters", record=f"{world.topic}/1@2")["letters"]
+    assert found["id"] == hidden["id"]
+    assert ask(running, "/api/dead-letters", record=f"{world.topic}/1@1")["letters"] == []
+    with pytest.raises(Refused) as refused:
+        running.service.view().documents["/api/dead-letters"]({"record": "logs"})
+    assert (refused.value.code, refused.value.field) == ("bad_query", "record")
 
 
 @pytest.mark.parametrize("limit", ["0", "1001", "-1", "ten", "1.5", "٣"])

@@ -132,9 +132,7 @@ export function open(view, state) {
   function noneText() {
     const shown = shownLetters();
     if (shown.length > 0 && shown.every((/** @type {any} */ one) => one.replayed)) return "All of these were replayed";
-    return shown.some((/** @type {any} */ one) => one.way_back)
-      ? "None of these can be replayed. Kafka may still hold their records: each letter says the way back"
-      : "None of these can be replayed: each letter says why";
+    return "None of these can be replayed: each letter says why";
   }
 
   async function startReplay() {

@@ -38,7 +38,7 @@ export function letterRow(letter, isChosen, onchoose) {
         letter.setting ? el("span", {}, "decided by ", el("code", {}, letter.setting)) : null,
         el("code", {}, `vectail dlq show ${letter.id}`),
       ),
-      letter.way_back ? el("p", { class: "quiet" }, el("strong", {}, "The way back: "), visible(letter.way_back)) : null,
+      letter.way_back ? el("p", { class: "quiet" }, visible(letter.way_back)) : null,
       letter.preview ? el("div", { class: "preview" }, logText(letter.preview)) : el("p", { class: "quiet" }, "It has no value."),
     ),
   );

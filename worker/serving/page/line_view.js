@@ -1,5 +1,6 @@
 // One line, by its place in Kafka: what a link to a line opens.
 
+import { get } from "./api.js";
 import { clear, el } from "./dom.js";
 import { actionsOf } from "./hit_actions.js";
 import { fieldTable } from "./line_fields.js";
@@ -7,7 +8,7 @@ import { hitOfLine } from "./hit.js";
 import { logText, visible } from "./log_text.js";
 import { neighbours } from "./neighbours.js";
 import { placeFrom } from "./search_request.js";
-import { href } from "./state.js";
+import { href, tabHref } from "./state.js";
 
 /**
  * Show a line and its neighbours.
@@ -32,7 +33,7 @@ export function showLine(node, text, context) {
   function show(lines) {
     const found = lines.filter((one) => one.offset === place?.offset);
     if (found.length === 0) {
-      clear(body, el("p", {}, "The index does not hold this line: it was never indexed, or has been removed. ", lines.length > 0 && "Its neighbours are below."));
+      sayMissing(lines.length > 0);
       return;
     }
     clear(body, found.slice(0, 20).map((line) => [
@@ -40,6 +41,15 @@ export function showLine(node, text, context) {
       el("div", { class: "full-text", tabindex: 0, role: "region", "aria-label": "Text of the line" }, logText(line.text, { words: context.words })),
       fieldTable(line, null),
     ]));
+  }
+
+  /** Say why the index does not hold the line: its record may be a dead letter. @param {boolean} hasNeighbours */
+  async function sayMissing(hasNeighbours) {
+    clear(body, el("p", {}, "The index does not hold this line."), el("p", { class: "quiet" }, "Looking for it among the dead letters …"));
+    const why = await get("/api/dead-letters", { record: text, limit: 1 }, { signal: asked.signal }).then(({ letters }) => letters[0], () => null);
+    if (asked.signal.aborted) return;
+    if (!why) clear(body, el("p", {}, "The index does not hold this line: it was never indexed, or has been removed. ", hasNeighbours && "Its neighbours are below."));
+    else clear(body, el("p", {}, why.replayed ? "The index does not hold this line, though its dead letter was replayed: " : "This record is a dead letter: ", el("strong", {}, el("bdi", {}, visible(why.reason)))), why.way_back && el("p", { class: "quiet" }, visible(why.way_back)), el("p", {}, el("a", { class: "button small", href: tabHref("letters") }, "Dead letters"), " ", el("code", {}, `vectail dlq show ${why.id}`)));
   }
 
   return { close: () => asked.abort(), more: around.more };
