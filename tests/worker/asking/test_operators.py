@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.rows import rows
 from worker.asking.filters import FILTERS, Filters
 from worker.asking.operators import is_pasted, with_operators
 from worker.asking.question import Query
@@ -19,58 +20,12 @@ def said(text: str, **filters: Any) -> tuple[str | None, dict[str, Any]]:  # noq
     return query.text, query.filters.model_dump(exclude_unset=True)
 
 
-@pytest.mark.parametrize(
-    ("text", "words", "filters"),
-    [
-        ('"out of memory"', "out of memory", {"phrases": [["out of memory"]]}),
-        ('killed  "out  of memory" again', "killed out of memory again", {"phrases": [["out of memory"]]}),
-        ("disk -canary", "disk", {"not_phrases": ["canary"]}),
-        ('disk -"dry run" -canary, full', "disk full", {"not_phrases": ["dry run", "canary"]}),
-        ("refused OR reset, by peer", "refused reset, by peer", {"phrases": [["refused", "reset"]]}),
-        ('"disk full" OR "no space" OR ENOSPC', "disk full no space ENOSPC", {"phrases": [["disk full", "no space", "ENOSPC"]]}),
-        ("disk level:ERROR", "disk", {"level": ["ERROR"]}),
-        ("level:ERROR OR level:WARN disk", "disk", {"level": ["ERROR", "WARN"]}),
-        ("-level:DEBUG -level:INFO disk", "disk", {"not_level": ["DEBUG", "INFO"]}),
-        ('disk service:"my shop"', "disk", {"service": ["my shop"]}),
-        ("disk field:k8s.pod.name=web-1 field:a=b=c", "disk", {"fields": {"k8s.pod.name": ["web-1"], "a": ["b=c"]}}),
-        ('disk field:a="x y" OR field:a=z', "disk", {"fields": {"a": ["x y", "z"]}}),
-        ("disk -field:a=b", "disk", {"not_fields": {"a": ["b"]}}),
-        ("disk trace-id:4bf9 topic:logs", "disk", {"trace_id": "4bf9", "topic": ["logs"]}),
-        ("disk trace_id:4bf9", "disk", {"trace_id": "4bf9"}),
-        ("level:ERROR", None, {"level": ["ERROR"]}),
-        ("-canary", None, {"not_phrases": ["canary"]}),
-        ('"-x OR level:ERROR"', "x or level ERROR", {"phrases": [["-x OR level:ERROR"]]}),
-    ],
-)
+@pytest.mark.parametrize(("text", "words", "filters"), rows("questions/operators"))
 def test_operators_become_filters_and_the_other_words_the_text(text: str, words: str | None, filters: dict[str, Any]) -> None:
     assert said(text) == (words, filters)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "disk is full",
-        "a:b c:d",
-        "level: ERROR",
-        "Level:ERROR",
-        "code -1 and - or -- x",
-        "java -Xmx512m -jar=x",
-        "tar -x failed",
-        "-1",
-        'it said "',
-        'a "broken phrase',
-        '"" and "-" nothing',
-        '{"level": "ERROR", "message": "disk full"}',
-        '{"a":"b" OR "c"}',
-        'GET "/index.html" 200 time=12',
-        '10.0.0.1 - - [28/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 612 "-" "curl/8.0"',
-        'ERROR:  relation "orders" does not exist',
-        'msg="disk full" level:ERROR',
-        "2026-11-28 10:00:00 -canary level:ERROR",
-        "first line\n-second OR third",
-        "to be or not to be",
-    ],
-)
+@pytest.mark.parametrize("text", rows("questions/no_operators"))
 def test_a_pasted_line_and_what_only_looks_like_an_operator_stay_text(text: str) -> None:
     assert said(text) == (text, {})
 
@@ -78,19 +33,7 @@ def test_a_pasted_line_and_what_only_looks_like_an_operator_stay_text(text: str)
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("since:1h disk", "span beside the text"),
-        ("OR disk", "on both sides"),
-        ("disk OR", "on both sides"),
-        ("disk OR OR full", "on both sides"),
-        ("-disk OR full", "without OR"),
-        ("disk OR level:ERROR", "not both"),
-        ("level:ERROR OR service:web", "not both"),
-        ("trace-id:a OR trace-id:b", "takes one value"),
-        ("-trace-id:a disk", "cannot be excluded"),
-        ("field:web-1 disk", "field:NAME=VALUE"),
-        ("level:ERROR level:WARN disk", "join its values with OR"),
-        ("field:a=1 field:a=2 disk", "join its values with OR"),
-        ("family:disk full", "family"),
+        *rows("questions/refused_operators"),
         (f'"{"x" * 257}" disk', "phrases"),
         (" ".join(f'"w{n}"' for n in range(17)), "phrases"),
     ],
@@ -153,23 +96,7 @@ def test_a_search_for_nothing_but_filters_is_refused_and_counts_take_it() -> Non
     assert "text" not in parse_query(b'{"as": "counts", "text": "-canary"}').model_fields_set
 
 
-@pytest.mark.parametrize(
-    ("text", "mode", "phrases"),
-    [
-        ("lost ab-123", None, [["ab-123"]]),
-        ("lost ab-123", "hybrid", [["ab-123"]]),
-        ("lost ab-123", "dense", []),
-        ("lost ab-123", "words", []),
-        ("ab-123", None, []),
-        ("lost ab-123 between 10.0.0.1", None, [["ab-123"], ["10.0.0.1"]]),
-        ("lost ab-123 between 10.0.0.1 10.0.0.2", None, []),
-        ("[ab-123] lost", None, []),
-        ('lost "ab-123"', None, [["ab-123"]]),
-        ("api.log.2017-05-16_13:53:08 lost", None, [["api.log.2017-05-16_13:53:08"]]),
-        ("2017-05-16 13:53:08 ab-123 lost", None, []),
-        ("lost ab-123 OR cd-456", None, [["ab-123", "cd-456"]]),
-    ],
-)
+@pytest.mark.parametrize(("text", "mode", "phrases"), rows("questions/identifiers"))
 def test_the_identifiers_of_a_question_must_match_and_those_of_a_pasted_line_need_not(
     text: str, mode: str | None, phrases: list[list[str]]
 ) -> None:

@@ -12,6 +12,7 @@ from packaging.requirements import Requirement
 
 from consumers.native import library_fault
 from tests.log_topics import log_topics
+from tests.rows import rows
 from tests.services.ports import free_port
 from tests.worker.inspecting.judged import judge, says
 from worker.asking.refusals import Refused
@@ -22,7 +23,6 @@ from worker.inspecting.doctor_versions import VERSION_CHECKS, InstalledFacts, lo
 from worker.settings.settings import Settings
 
 GIB = 1 << 30
-LOGIN = {"security.protocol": "SASL_PLAINTEXT"}
 
 
 def settings_of(**tables: dict[str, Any]) -> Settings:
@@ -169,31 +169,7 @@ def test_the_default_settings_are_well() -> None:
     assert {one.state for one in judge_all(SETTINGS_CHECKS, settings_of()).values()} == {"ok"}
 
 
-@pytest.mark.parametrize(
-    ("name", "state", "word", "tables"),
-    [
-        ("http", "problem", "refuses to start", {"http": {"host": "10.1.2.3"}}),
-        ("http", "warning", "may search the logs", {"http": {"host": "10.1.2.3", "allow_without_token": True}}),
-        ("http", "warning", "5 characters", {"http": {"host": "10.1.2.3", "token": "12345"}}),
-        ("http", "ok", "a token is needed", {"http": {"host": "10.1.2.3", "token": "x" * 32}}),
-        ("http", "ok", "nothing is served", {"http": {"enabled": False}}),
-        ("transport", "warning", "of Kafka", {"kafka": {"bootstrap_servers": "k:9092", "librdkafka": LOGIN}}),
-        ("transport", "ok", "no password", {"kafka": {"bootstrap_servers": "[::1]:9092", "librdkafka": LOGIN}}),
-        ("transport", "warning", "of Redis", {"redis": {"url": "redis://:secret@r"}}),
-        ("transport", "ok", "no password", {"redis": {"url": "rediss://:secret@r"}}),
-        ("transport", "warning", "of Milvus", {"milvus": {"uri": "http://m:19530", "token": "root:Milvus"}}),
-        ("transport", "warning", "of the Schema Registry", {"registry": {"url": "http://r:8081", "password": "p"}}),
-        ("transport", "warning", "of Milvus", {"milvus": {"uri": "http://root:Milvus@m:19530"}}),
-        ("transport", "warning", "of the Schema Registry", {"registry": {"url": "http://me:secret@r:8081"}}),
-        ("transport", "ok", "no password", {"registry": {"url": "https://me:secret@r:8081"}}),
-        ("client-properties", "warning", "pose as the broker", {"kafka": {"librdkafka": {"enable.ssl.certificate.verification": "False"}}}),
-        ("client-properties", "warning", "possibly secrets", {"kafka": {"librdkafka": {"debug": "all"}}}),
-        ("client-properties", "ok", "1 in", {"kafka": {"librdkafka": {"security.protocol": "ssl"}}}),
-        ("work", "warning", "mask.mode is exact", {"mask": {"mode": "exact"}}),
-        ("limits", "warning", "of this size", {"decode": {"max_record_bytes": 2_000_000}, "limits": {"max_in_flight_bytes": 1_000_000}}),
-        ("limits", "warning", "one thread", {"milvus": {"uri": "./index"}, "index": {"writers": 4}}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "state", "word", "tables"), rows("doctor/settings"))
 def test_settings_that_are_a_risk_are_named(name: str, state: State, word: str, tables: dict[str, dict[str, Any]]) -> None:
     says(judge(SETTINGS_CHECKS, name, settings_of(**tables)), state, word)
 

@@ -165,12 +165,6 @@ def test_a_chunk_that_a_dead_letter_has_is_not_written_with_the_others_of_its_li
     assert {finding.write for finding in findings} == {long[1:]}
 
 
-def test_a_dead_letter_of_other_bytes_excuses_nothing(window: Window) -> None:
-    window.lose(window.expected[0].lines[0])
-    window.audited.dead_letters = {key_of(window.audited.records[0]._replace(value=b"nothing happened here")): Excused(None)}
-    assert window.brief() == [("gap", 0, None, None)]
-
-
 def test_a_record_that_must_be_a_dead_letter_and_is_not_is_a_gap(audited: AuditedIndex) -> None:
     audited.expected_lines = audited.expected_lines_of(errors="strict", max_chunks=3)
     window = Window(audited, audited.index_records(b"\xff", LONG, b'[{"message": "short"}, {"message": "%s"}]' % LONG.encode(), b"\xff"))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.rows import rows
 from worker.querying.kinds import kinds_of
 
 
@@ -14,28 +15,7 @@ def test_texts_that_differ_in_a_name_are_one_kind_and_say_which() -> None:
     assert kinds_of(texts) == [(0, [(2, "nadia"), (3, "jonas")]), (1, [])]
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("file was opened by the editor", "file was closed by the editor"),
-        ("link of port is up", "link of port is down"),
-        ("worker will start the run", "worker will stop the run"),
-        ("the door to cell opening", "the door to cell shut"),
-        ("answer had the status 404", "answer had the status 500"),
-        ("handshake with TLSv1.2 was done", "handshake with TLSv1.3 was done"),
-        ("query failed with ER_DUP_ENTRY today", "query failed with ER_NO_SUCH_TABLE today"),
-        ("WARN the pool is empty now", "ERROR the pool is empty now"),
-        ("caught IllegalStateException in main loop", "caught SocketTimeoutException in main loop"),
-        ("the service is available again", "the service is unavailable again"),
-        ("GET of the page took long", "POST of the page took long"),
-        ("child exited with code five", "child exited with signal five and more"),
-        ("signed in liam", "signed in nadia"),
-        ("upload of the file failed", "download of the file failed"),
-        ("inbound connection of peer was refused", "outbound connection of peer was refused"),
-        ("volume is over its disk limit", "volume is over its memory limit"),
-        ("answer had status-2 in it", "answer had status-3 in it"),
-    ],
-)
+@pytest.mark.parametrize(("one", "other"), rows("questions/kinds_apart"))
 def test_a_state_a_code_and_short_texts_stay_apart(one: str, other: str) -> None:
     assert grouped(one, other) == [[0], [1]]
 

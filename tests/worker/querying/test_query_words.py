@@ -5,65 +5,21 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sinks.arrow import string_column
+from tests.rows import rows
 from worker.querying.query_words import terms_of, with_all, words_of
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("who is trying to guess passwords?", "trying guess passwords"),
-        ("what happened to blk_-1608999687919862906", "happened blk_-1608999687919862906"),
-        ("[req-38101a0b-2119-47ad]", "req-38101a0b-2119-47ad"),
-        ("/user/root/rand/_temporary/part-00742", "user/root/rand/_temporary/part-00742"),
-        ("Who IS it", ""),
-        ("... ---", ""),
-        ("", ""),
-        ("日志 错误", "日志 错误"),
-        ("error error 7 7", "error error 7 7"),
-    ],
-)
+@pytest.mark.parametrize(("text", "words"), rows("questions/words"))
 def test_grammar_goes_and_identifiers_stay_whole(text: str, words: str) -> None:
     assert words_of(text).text == words
 
 
-@pytest.mark.parametrize(
-    ("word", "names_one_thing"),
-    [
-        ("blk_-1608999687919862906", True),
-        ("10.251.73.220", True),
-        ("10.251.73.220:50010", True),
-        ("req-38101a0b", True),
-        ("a1b2c3", True),
-        ("x-1", True),
-        ("503", False),
-        ("s3", False),
-        ("http2", False),
-        ("checkout", False),
-        ("user/root", False),
-        ("12:30:45", False),
-        ("2024-01-31", False),
-    ],
-)
+@pytest.mark.parametrize(("word", "names_one_thing"), rows("questions/names_one_thing"))
 def test_short_words_with_a_digit_and_times_name_no_single_thing(word: str, names_one_thing: bool) -> None:  # noqa: FBT001
     assert [one.text for one in words_of(word).identifiers] == ([word] if names_one_thing else [])
 
 
-@pytest.mark.parametrize(
-    ("line", "identifier", "is_whole"),
-    [
-        ("from 10.0.0.1 port 5", "10.0.0.1", True),
-        ("from 10.0.0.12 port 5", "10.0.0.1", False),
-        ("from 110.0.0.1 port 5", "10.0.0.1", False),
-        ("10.0.0.12 and 10.0.0.1", "10.0.0.1", True),
-        ("10.0.0.1", "10.0.0.1", True),
-        ("src=/10.0.0.1:5", "10.0.0.1", True),
-        ("from 10a0b0c1 port 5", "10.0.0.1", False),
-        ("request AA-BB-C1", "aa-bb-c1", True),
-        ("request aa-bb-c1", "AA-BB-C1", True),
-        ("blk_171717", "171717", False),
-        ("", "171717", False),
-    ],
-)
+@pytest.mark.parametrize(("line", "identifier", "is_whole"), rows("questions/whole_identifiers"))
 def test_an_identifier_is_there_only_as_a_whole_in_whatever_letters(line: str, identifier: str, is_whole: bool) -> None:  # noqa: FBT001
     words = words_of(identifier)
     assert words.identifiers_in(line) == int(is_whole)
@@ -107,20 +63,6 @@ def test_every_identifier_of_a_text_is_whole_in_it(text: str) -> None:
     assert words.terms == terms_of(words.text)
 
 
-@pytest.mark.parametrize(
-    ("text", "is_exact"),
-    [
-        ("blk_-1608999687919862906", True),
-        ("10.0.0.1", True),
-        ("the 10.0.0.1?", True),
-        ("attempt_1445087491445_0005_m_000000_0 10.0.0.1", True),
-        ("error 500", False),
-        ("503", False),
-        ("k8s oauth2", False),
-        ("who is it", False),
-        ("", False),
-        ("12:30:45 10.0.0.1", False),
-    ],
-)
+@pytest.mark.parametrize(("text", "is_exact"), rows("questions/exact_texts"))
 def test_a_text_of_identifiers_and_grammar_is_exact(text: str, is_exact: bool) -> None:  # noqa: FBT001
     assert words_of(text).is_exact is is_exact

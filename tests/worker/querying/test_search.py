@@ -148,21 +148,6 @@ def test_words_decide_between_templates_that_are_about_equally_near(*, ranks_wor
     assert places(find(index, meaning(text="voucher refused")))[0][0] == "a", "not where meaning alone is asked for"
 
 
-def test_however_many_words_a_template_shares_a_nearer_one_comes_first() -> None:
-    far = [template(f"z{n}", unit(-1.0, n / 10)) for n in range(200)]
-    index = index_of(
-        open_sink([template("a", unit(1.0)), template("voucher refused", unit(0.8, 0.6)), *far]), [of(1, "a"), of(2, "voucher refused")]
-    )
-    assert [name for name, _ in places(find(index, Query(text="voucher refused")))] == ["a", "voucher refused"]
-
-
-def test_the_order_does_not_depend_on_how_many_are_wanted() -> None:
-    index = many(50, *(of(n, f"t{n:04}") for n in range(50)))
-    whole = places(find(index, Query(text="lost t0031", k=50)))
-    assert len(whole) == 50
-    assert [places(find(index, Query(text="lost t0031", k=k))) for k in (1, 3, 10, 20)] == [whole[:k] for k in (1, 3, 10, 20)]
-
-
 @pytest.mark.parametrize("text", ["the ab-123 vanished", 'gone "AB-123"', "ab-123 OR cd-456 gone"])
 def test_an_identifier_of_a_question_must_match(index: Index, text: str) -> None:
     write(sink_of(index), of(90, "c", text="sent ab-123"), of(91, "b", text="ab-123"), of(92, "b"), of(93, "a", text="ab-1234"))

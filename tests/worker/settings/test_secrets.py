@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.rows import rows
 from worker.runtime.logs import REDACTED
 from worker.settings.secrets import is_secret, redacted, secrets_of
 from worker.settings.settings import Settings
@@ -60,20 +61,7 @@ def test_what_is_too_short_to_be_a_secret_is_left_alone() -> None:
     assert secrets_of(Settings.model_validate({"milvus": {"password": "abc"}})) == frozenset()
 
 
-@pytest.mark.parametrize(
-    ("name", "secret"),
-    [
-        ("sasl.password", True),
-        ("ssl.key.password", True),
-        ("ssl.key.pem", True),
-        ("ssl.key.location", False),
-        ("sasl.oauthbearer.client.secret", True),
-        ("sasl.username", False),
-        ("sasl.jaas.config", True),
-        ("sasl.kerberos.kinit.cmd", True),
-        ("sasl.kerberos.principal", False),
-    ],
-)
+@pytest.mark.parametrize(("name", "secret"), rows("settings/secret_properties"))
 def test_which_client_properties_are_secret(name: str, *, secret: bool) -> None:
     assert is_secret(name) is secret
 

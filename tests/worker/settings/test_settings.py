@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from consumers.decode.rules import Clock
 from consumers.kafka.source_settings import PROTECTED
 from tests.log_topics import topic_line
+from tests.rows import rows
 from worker.settings.masks_version import masks_version, topic_masks_version
 from worker.settings.secrets import redacted
 from worker.settings.settings import FAIL_POINT_VARIABLE, PREFIX, Settings, SettingsError, fail_point_of_tests, load_settings
@@ -158,63 +159,10 @@ def test_client_properties_are_joined_from_file_and_environment(tmp_path: Path, 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[kafak]\n", "unknown table or setting 'kafak'; did you mean 'kafka'?"),
-        ("[limits]\ndrain = 3", "unknown setting limits.drain; did you mean 'drain_timeout_s'?"),
-        ("[cache]\nqqqqqq = 3", "unknown setting cache.qqqqqq; there are: memory_bytes"),
-        ("[milvus.uri]\nhost = 'a'", "setting milvus.uri: Input should be a valid string"),
-        ("kafka = 5", "setting kafka: "),
-        ("[limits]\nmax_in_flight_records = 0", "setting limits.max_in_flight_records: Input should be greater than or equal to 1"),
-        ("[limits]\nmax_in_flight_records = 'many'", "setting limits.max_in_flight_records: "),
-        ("topic = 'logs'", "setting topic: Input should be a valid tuple"),
-        ("[kafka]\ngroup_protocol = 'eager'", "setting kafka.group_protocol: Input should be 'classic' or 'consumer'"),
-        ("[kafka]\ntopic_epoch = 'a/b'", "setting kafka.topic_epoch: "),
-        ("topic = []", "setting topic: there is no [[topic]] table, so nothing to read"),
-        ("[[topic]]", "setting topic.0: topic needs either name or pattern"),
-        ("[[topic]]\nname = 'a'\npattern = 'b'", "setting topic.0: topic needs either name or pattern"),
-        ("[[topic]]\nname = 'a'\nexclude = ['b']", "setting topic.0: topic.exclude needs a pattern"),
-        ("[[topic]]\npattern = 'app.('", "setting topic.0.pattern: 'app.(' is no RE2 pattern: missing ): app.("),
-        ("[[topic]]\npattern = '\\Qapp'", "setting topic.0.pattern: '\\\\Qapp' is no RE2 pattern: missing ): "),
-        ("[[topic]]\npattern = 'a'\nexclude = ['(?=b)']", "setting topic.0.exclude.0: '(?=b)' is no RE2 pattern: "),
-        ("[[topic]]\nname = 'a'\ntimezone = 'Mars/Base'", "setting topic.0.timezone: 'Mars/Base' is no time zone"),
-        ("[[topic]]\nname = 'a'\n[[topic]]\nname = 'a'", "setting topic: 'a' has two [[topic]] tables"),
-        ("[[topic]]\nname = 'a'\nfromat = 'json'", "unknown setting topic.fromat; did you mean 'format'?"),
-        ("[[topic]]\nname = 'a'\n[topic.fields]\ntexts = ['m']", "unknown setting topic.fields.texts; did you mean 'text'?"),
-        ("[[topic]]\nname = 'a'\n[topic.mask]\nmod = 'exact'", "unknown setting topic.mask.mod; did you mean 'mode'?"),
-        ("[[mask.add]]\nname = 'a'\npatern = 'b'", "unknown setting mask.add.patern; did you mean 'pattern'?"),
-        (
-            "[status]\ncanary_interval_s = 5\n[[topic]]\npattern = 'a'\n[[topic]]\nname = 'a'\nformat = 'otlp_proto'",
-            "setting status.canary_interval_s: no [[topic]] with a name takes plain lines",
-        ),
-        ("[[topic]]\nname = 'vectail.dead-letters'", "setting topic: 'vectail.dead-letters' is also kafka.query_topic, "),
-        ("[kafka]\nreply_topic = 'logs'", "setting topic: 'logs' is also kafka.query_topic, kafka.reply_topic or "),
-        ("[kafka]\nreply_topic = 'vectail.queries'", "setting kafka: 'vectail.queries' stands twice among query_topic, "),
-        ("[[topic]]\nname = 'a'\n[[topic]]\nname = '^.*'", "setting topic.1.name: '^.*' is not a topic name: "),
-        ("[[topic]]\nname = ''", "setting topic.0.name: '' is not a topic name: "),
-        ("[kafka]\nquery_topic = 'a/b'", "setting kafka.query_topic: 'a/b' is not a topic name: "),
-        ("[kafka]\nreply_topic = 'a@b'", "setting kafka.reply_topic: 'a@b' is not a topic name: "),
-        ("[kafka]\ndead_letter_topic = '..'", "setting kafka.dead_letter_topic: '..' is not a topic name: "),
+        *rows("settings/wrong_files"),
         (f"[query]\nreply_topics = ['{'a' * 250}']", "setting query.reply_topics.0: "),
-        ("[query]\nreply_topics = ['mine', 'logs']", "setting query.reply_topics: 'logs' is also a [[topic]], or "),
-        ("[query]\nreply_topics = ['vectail.queries']", "setting query.reply_topics: 'vectail.queries' is also a [[topic]], or "),
-        ("[query]\nreply_topics = ['vectail.dead-letters']", "setting query.reply_topics: 'vectail.dead-letters' is also a [[topic]], or "),
-        ("[kafka]\nquery_group = 'vectail'", "setting kafka: group and query_group must differ"),
-        ("[mask]\nmode = 'none'", "setting mask.mode: "),
-        ("[[template]]\nname = 'a'", "setting template.0.pattern: "),
-        ("[[template]]\npattern = 'a'", "setting template.0.name: "),
-        ("[[template]]\nname = ''\npattern = 'a'", "setting template.0.name: "),
         (f"[[template]]\nname = '{'x' * 65}'\npattern = 'a'", "setting template.0.name: "),
-        ('[[template]]\nname = "a\\nb"\npattern = "a"', "printable"),
-        ("[[template]]\nname = ' a'\npattern = 'a'", "no space at either end"),
-        ("[[template]]\nname = 'a'\npattern = '('", "no RE2 pattern"),
-        ("[[template]]\nname = 'a'\npattern = 'a'\ntext = 'b'", "template.text"),
-        ("[[template]]\nname = 'a'\npattern = 'a'\n[[template]]\nname = 'a'\npattern = 'b'", "template: 'a' stands twice"),
-        (REGISTRY_TOPIC, "registry.url is not set, but topic 'orders' has format registry"),
         *((f"[registry]\nurl = '{url}'", "setting registry.url: ") for url in NO_REGISTRIES),
-        ("[registry]\ntoken = 'a b'", "bearer token"),
-        ("[[drop]]\nname = 'a'", "setting drop.0: rule 'a' has no condition and would drop everything"),
-        ("[[drop]]\nname = 'a'\nvalue = 'b'\npattern = 'c'", "setting drop.0: rule 'a': value needs a field"),
-        ("fail_point = 'before_commit:1'", "unknown table or setting 'fail_point'"),
-        ("[kafka\n", "is not valid TOML"),
     ],
 )
 def test_a_wrong_file_is_refused_in_one_line_that_names_the_setting(tmp_path: Path, text: str, said: str) -> None:
@@ -242,24 +190,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     assert "is not valid TOML" in refusal(tmp_path / "latin.toml")
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "said"),
-    [
-        ("VECTAIL_TOPICS", "logs", "unknown environment variable VECTAIL_TOPICS; did you mean 'VECTAIL_TOPIC'?"),
-        ("VECTAIL_TOPIC", '[{"name": "a", "weigth": 2}]', "variable VECTAIL_TOPIC: unknown setting topic.weigth; did you mean 'weight'?"),
-        ("VECTAIL_TOPIC", "a,app.*", "setting topic.1.name: 'app.*' is not a topic name: "),
-        ("VECTAIL_TOPIC", '["a"]', "setting topic.0: Input should be a valid dictionary"),
-        ("VECTAIL_KAFKA_GROUP", "g", "unknown environment variable VECTAIL_KAFKA_GROUP; did you mean 'VECTAIL_KAFKA__GROUP'?"),
-        ("vectail_kafak__group", "g", "unknown environment variable vectail_kafak__group; did you mean 'VECTAIL_KAFKA__GROUP'?"),
-        ("VECTAIL_KAFKA", '{"group": "g"}', "unknown environment variable VECTAIL_KAFKA"),
-        ("VECTAIL_KAFKA__GROUP__X", "g", "unknown environment variable VECTAIL_KAFKA__GROUP__X"),
-        ("VECTAIL_TOPIC", '[{"name"', "environment variable VECTAIL_TOPIC is not valid JSON: "),
-        ("VECTAIL_KAFKA__LIBRDKAFKA", "a=b", "environment variable VECTAIL_KAFKA__LIBRDKAFKA is not valid JSON: "),
-        ("VECTAIL_KAFKA__LIBRDKAFKA", "[1]", "setting kafka.librdkafka: Input should be a valid dictionary"),
-        ("VECTAIL_LIMITS__MAX_IN_FLIGHT_RECORDS", "many", "setting limits.max_in_flight_records: Input should be a valid integer"),
-        ("VECTAIL_LIMITS__DRAIN_TIMEOUT_S", "0", "setting limits.drain_timeout_s: Input should be greater than 0"),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "said"), rows("settings/wrong_environments"))
 def test_a_wrong_environment_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch, name: str, text: str, said: str) -> None:
     monkeypatch.setenv(name, text)
     assert said in refusal()
