@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.room_rules import knows_serving, large_rooms, names_twice
+from tests.rows import rows
 from tests.source_rules import (
     MOST_FLOORS,
     MOST_LINES,
@@ -106,32 +107,7 @@ CLEAN = {
 }
 
 PLANTED: list[tuple[str, dict[str, str], list[str]]] = [
-    ("star", {"consumers/a.py": "import worker.runtime.stage\n"}, ["consumers/a.py imports worker.runtime.stage"]),
-    ("star", {"sinks/a.py": "def f():\n    from producers import b\n"}, ["sinks/a.py imports producers", "sinks/a.py imports producers.b"]),
-    ("star", {"producers/a.py": "from consumers.record import Record\n"}, ["producers/a.py imports consumers.record", "…Record"]),
-    ("star", {"sinks/a.py": "import consumers.native_arrays\n"}, ["sinks/a.py imports consumers.native_arrays"]),
-    ("star", {"consumers/native.py": "import consumers.record\n"}, ["consumers/native.py imports consumers.record"]),
-    ("star", {"worker/a.py": "import tests.fakes\n"}, ["worker/a.py imports tests.fakes"]),
-    ("star", {"worker/a.py": "import benchmarks.throughput\n"}, ["worker/a.py imports benchmarks.throughput"]),
-    (
-        "import_cycles",
-        {
-            "worker/a.py": "import worker.b\n",
-            "worker/b.py": "from worker import c\n",
-            "worker/c.py": "def f():\n    from worker.a import x\n",
-        },
-        ["worker.a imports worker.b imports worker.c imports worker.a"],
-    ),
-    (
-        "knows_serving",
-        {"worker/inspecting/a.py": "from worker.serving import api\n"},
-        ["worker/inspecting/a.py imports worker.serving", "…api"],
-    ),
-    ("knows_serving", {"worker/embedding/cache/a.py": "def f():\n    import worker.cli.app\n"}, ["…/a.py imports worker.cli.app"]),
-    ("knows_serving", {"worker/serving/a.py": "import worker.cli.app\n"}, ["worker/serving/a.py imports worker.cli.app"]),
-    ("knows_serving", {"worker/cli/a.py": "import worker.serving.api\n"}, ["worker/cli/a.py imports worker.serving.api"]),
-    ("names_twice", {"sinks/record.py": ""}, ["record.py is in consumers/record.py, sinks/record.py"]),
-    ("names_twice", {"sinks/a.py": "class A: ...\n", "worker/b.py": "class A: ...\n"}, ["A is in sinks/a.py, worker/b.py"]),
+    *rows("planted/sources"),
     ("large_rooms", {"worker/new/a.py": "pass\n" * 300, "worker/new/b.py": "pass\n" * 201}, ["worker/new has 501 lines, …"]),
     ("too_many_rooms", {f"worker/room{number}.py": "" for number in range(MOST_ROOMS)}, ["… rooms, … are allowed"]),
     (
@@ -139,55 +115,8 @@ PLANTED: list[tuple[str, dict[str, str], list[str]]] = [
         {f"worker/floor{number}.py": f"import worker.floor{number - 1}\n" if number else "" for number in range(MOST_FLOORS + 1)},
         [f"{MOST_FLOORS + 1} floors, {MOST_FLOORS} are allowed"],
     ),
-    (
-        "room_cycles",
-        {
-            "worker/a/x.py": "def f():\n    import worker.b.x\n",
-            "worker/b/x.py": "if TYPE_CHECKING:\n    from worker import c\n",
-            "worker/c.py": "from worker.a.y import z\n",
-            "worker/a/y.py": "",
-        },
-        ["worker/a imports worker/b imports worker/c imports worker/a"],
-    ),
-    (
-        "several_importers",
-        {"sinks/milvus/a.py": "import pymilvus\n", "sinks/milvus/b.py": "from pymilvus.client import x\n"},
-        ["pymilvus is imported in sinks/milvus/a.py, sinks/milvus/b.py"],
-    ),
-    ("several_importers", {"consumers/a.py": "def f():\n    import confluent_kafka.admin\n"}, ["confluent_kafka is imported in …"]),
-    ("undeclared_libraries", {"worker/a.py": "import pluggy\n"}, ["worker/a.py imports pluggy, which is not among the dependencies"]),
-    ("environment_readers", {"worker/a.py": "import os\nx = os.environ\n"}, ["worker/a.py:2 reads the environment"]),
-    ("environment_readers", {"sinks/a.py": "import os\nos.getenv('A')\n"}, ["sinks/a.py:2 reads the environment"]),
-    ("environment_readers", {"consumers/a.py": "from os import environ\n"}, ["consumers/a.py:1 reads the environment"]),
-    *[("forbidden_names", {f"worker/{name}.py": ""}, [f"worker/{name}.py is named {name}"]) for name in ("utils", "common", "base")],
-    ("forbidden_names", {"sinks/helpers/a.py": ""}, ["sinks/helpers/a.py is named helpers"]),
-    ("forbidden_names", {"tests/lane_manager.py": ""}, ["tests/lane_manager.py is named lane_manager"]),
     ("long_files", {"sinks/a.py": "pass\n" * (MOST_LINES + 1)}, [f"sinks/a.py has {MOST_LINES + 1} lines, {MOST_LINES} are allowed"]),
     ("long_files", {"tests/a.py": "pass\n" * (MOST_LINES + 1)}, [f"tests/a.py has {MOST_LINES + 1} lines, {MOST_LINES} are allowed"]),
-    ("outsiders_to_serving", {"worker/a.py": "def f():\n    from http import HTTPStatus\n"}, ["worker/a.py imports http.HTTPStatus"]),
-    ("outsiders_to_serving", {"sinks/a.py": "from worker.cli.exit_codes import CRASHED\n"}, ["sinks/a.py imports worker.cli.…"]),
-    ("outsiders_to_serving", {"worker/service/service.py": "from worker.cli.exit_codes import CRASHED\n"}, ["worker/service/service.py…"]),
-    (
-        "outsiders_to_serving",
-        {"worker/inspecting/a.py": "from worker.serving.responses import x\n"},
-        ["worker/inspecting/a.py imports worker.serving.responses", "…x"],
-    ),
-    ("catch_alls", {"worker/a.py": "try:\n    pass\nexcept Exception:\n    pass\n"}, ["worker/a.py:3 catches every exception"]),
-    ("catch_alls", {"worker/a.py": "try:\n    pass\nexcept:\n    pass\n"}, ["worker/a.py:3 catches every exception"]),
-    ("catch_alls", {"sinks/a.py": "try:\n    pass\nexcept (OSError, BaseException) as e:\n    print()\n"}, ["sinks/a.py:3 catches …"]),
-    ("catch_alls", {"sinks/a.py": "import contextlib\nwith contextlib.suppress(Exception):\n    pass\n"}, ["sinks/a.py:2 catches …"]),
-    ("sink_makers", {"worker/a.py": "from sinks.milvus.milvus_sink import MilvusSink\nMilvusSink(1)\n"}, ["worker/a.py:2 makes a sink"]),
-    (
-        "sink_makers",
-        {"worker/cli/a.py": "import sinks.milvus.milvus_sink\nsinks.milvus.sink.MilvusSink(1)\n"},
-        ["worker/cli/a.py:2 makes…"],
-    ),
-    ("filter_names", {"worker/querying/a.py": "f(filters.not_service)\n"}, ["worker/querying/a.py:1 names the filter not_service"]),
-    ("filter_names", {"worker/cli/a.py": "def f(not_service): ...\n"}, ["worker/cli/a.py:1 names the filter not_service"]),
-    ("filter_names", {"worker/serving/a.py": "class A:\n    not_service: int\n"}, ["worker/serving/a.py:2 names the filter not_service"]),
-    ("filter_names", {"worker/serving/a.py": "named = ('not_service',)\n"}, ["worker/serving/a.py:1 names the filter not_service"]),
-    ("full_inits", {"sinks/__init__.py": '"""A room."""\nX = 1\n'}, ["sinks/__init__.py holds more, or less, than one docstring"]),
-    ("full_inits", {"sinks/__init__.py": ""}, ["sinks/__init__.py holds more, or less, than one docstring"]),
 ]
 
 

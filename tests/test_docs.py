@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.rows import rows
+
 ROOT = Path(__file__).parents[1]
 README_LINES = 130
 ALERT_RULES = "deploy/prometheus/rules/vectail.yml"
@@ -158,22 +160,8 @@ CLEAN = {
 }
 
 PLANTED: Sequence[tuple[str, dict[str, str], str]] = [
-    ("links", {"README.md": "[d](docs/gone.md)"}, "README.md links to docs/gone.md, which does not exist"),
-    ("links", {"README.md": "![p](deploy/gone.png)"}, "README.md links to deploy/gone.png, which does not exist"),
-    ("links", {"docs/operations.md": "[d](docs/design.md)"}, "docs/operations.md links to docs/design.md, which does not exist"),
-    ("links", {"README.md": "[d](docs/design.md#sink-2)"}, "README.md links to docs/design.md#sink-2, which is no heading there"),
-    ("links", {"README.md": "```\n# Q\n```\n[q](#q)"}, "README.md links to #q, which is no heading there"),
-    ("paths", {"README.md": "`worker/b.py`"}, "README.md names worker/b.py, which does not exist"),
-    ("paths", {"docs/design.md": "run `python worker/b.py`"}, "docs/design.md names worker/b.py, which does not exist"),
-    ("paths", {"README.md": "`b.py`"}, "README.md names b.py, which does not exist"),
-    ("paths", {"README.md": "`deploy/*.gif`"}, "README.md names deploy/*.gif, which does not exist"),
-    ("paths", {"tests/README.md": "`worker/test_b.py`"}, "tests/README.md names worker/test_b.py, which does not exist"),
-    ("names", {"README.md": "`kafka.grop`"}, "README.md names kafka.grop, which is no setting"),
-    ("names", {"README.md": "`vectail_redy > 0`"}, "README.md names vectail_redy, which is no metric"),
-    ("references", {"worker/a.py": "# (design: lanes)"}, "worker/a.py refers to (design: lanes), which is no heading of docs/design.md"),
-    ("references", {"docs/design.md": "# Design"}, "worker/a.py refers to (design: row\nids), which is no heading of docs/design.md"),
+    *rows("planted/docs"),
     ("alerts", {ALERT_RULES: f"{CLEAN[ALERT_RULES]}      - alert: VectailSlow\n"}, "VectailSlow has no section in docs/operations.md"),
-    ("alerts", {"docs/operations.md": "### VectailDown\n### VectailUp\n"}, "docs/operations.md has a section VectailUp, which is no alert"),
     ("readme", {"README.md": "a line\n" * (README_LINES + 1)}, f"README.md has {README_LINES + 1} lines, {README_LINES} are allowed"),
 ]
 
