@@ -121,7 +121,8 @@ def test_all_fields_are_listed_with_how_many_lines_have_each(world: StubWorld, w
     there = Counter(name for line in world.lines if line.template_text not in templates for name in json.loads(line.fields or "{}"))
     offered = page.locator(".field-list li")
     expect(offered).to_have_count(len(there))
-    assert dict(zip(texts(offered.locator(".pick")), texts(offered.locator(".num")), strict=True)) == {name: str(n) for name, n in there.items()}
+    shown = dict(zip(texts(offered.locator(".pick")), texts(offered.locator(".num")), strict=True))
+    assert shown == {name: str(count) for name, count in there.items()}
     asked = [query for query in world.asked_for("counts") if query.by == ["field"]]
     assert [query.filters.not_family for query in asked] == [[REQUEST.id]]
     fields.click()

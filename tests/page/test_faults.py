@@ -47,6 +47,43 @@ def test_a_worker_that_is_gone_is_told_and_its_return_noticed(world: StubWorld, 
     expect(hits(page)).to_have_count(1)
 
 
+def test_what_was_answered_last_stays_dimmed_with_its_time_while_the_worker_is_gone(world: StubWorld, watched: Watched) -> None:
+    watched.allow()
+    watched.allow("ERR_")
+    page = watched.open(f"{world.url}/?since=all")
+    expect(hits(page).first).to_be_visible()
+    watched.settle(page)
+    found = hits(page).count()
+    page.context.set_offline(offline=True)
+    page.keyboard.press("r")
+    kept = re.compile(r"does not answer.*What is below is as it was at \d\d:\d\d:\d\d\. .*Asking again")
+    expect(status(page)).to_have_text(kept)
+    expect(hits(page)).to_have_count(found)
+    expect(page.locator(".stale .hits")).to_have_css("opacity", "0.6")
+    expect(page.get_by_role("region", name="Lines over time").locator("rect").first).to_be_attached()
+    ask(page, "disk full")
+    expect(status(page)).to_contain_text(re.compile(r"as it was at \d\d:\d\d:\d\d, for the question before this one"))
+    expect(hits(page)).to_have_count(found)
+    page.context.set_offline(offline=False)
+    expect(hits(page)).to_have_count(1)
+    expect(page.locator(".stale")).to_have_count(0)
+    with world.failing("bad_query", "must not be a riddle", field="text"):
+        ask(page, "what am I")
+        expect(status(page)).to_contain_text("must not be a riddle")
+        expect(hits(page)).to_have_count(0)
+
+
+def test_the_groups_of_the_lag_tab_are_as_they_were_while_the_worker_is_gone(world: StubWorld, watched: Watched) -> None:
+    watched.allow()
+    page = watched.open(f"{world.url}/?tab=lag")
+    group = page.get_by_role("region", name=re.compile("^Group ")).first
+    expect(group).to_contain_text("reads log topics")
+    with world.away("/api/lag"):
+        expect(group).to_contain_text(re.compile(r"as it was at .*\d\d:\d\d:\d\d"))
+        expect(group).to_have_class(re.compile(r"\bold\b"))
+    expect(group).to_contain_text("reads log topics")
+
+
 def test_an_answer_that_comes_late_never_replaces_that_of_a_newer_question(world: StubWorld, watched: Watched) -> None:
     page = watched.open(f"{world.url}/?since=all")
     expect(hits(page).first).to_be_visible()

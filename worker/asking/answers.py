@@ -111,7 +111,17 @@ class CountedFamilyJson(GroupJson, ScoreJson):
     alike: NotRequired[list[AlikeJson]]
 
 
-class FamilyJson(GroupJson, ScoreJson):
+class ExampleJson(TypedDict):
+    """The newest line of what is listed; if it was removed meanwhile, nothing of it."""
+
+    example: Annotated[str | None, Says("description", "its text")]
+    service: NotRequired[str]
+    level: NotRequired[str]
+    time: NotRequired[Ms]
+    kafka_time: NotRequired[Ms]
+
+
+class FamilyJson(GroupJson, ScoreJson, ExampleJson):
     """A family, or a template."""
 
     template: NotRequired[str]
@@ -120,7 +130,6 @@ class FamilyJson(GroupJson, ScoreJson):
     lines: Count
     first: Ms
     last: Ms
-    example: str | None
 
 
 class CountedJson(GroupJson):

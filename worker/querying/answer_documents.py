@@ -11,7 +11,7 @@ from typing import cast
 import numpy as np
 
 from sinks.line import Line
-from worker.asking.answers import AnsweredJson, LineJson, ScoreJson
+from worker.asking.answers import AnsweredJson, ExampleJson, LineJson, ScoreJson
 from worker.querying.similarity import Fit, is_nothing_close
 
 MOST_REPLY_BYTES = 900_000
@@ -84,6 +84,13 @@ def shown_line(line: Line) -> LineJson:
     if line.fields is not None:
         shown["fields"] = _fields(line.fields)
     return shown
+
+
+def shown_example(line: Line | None) -> ExampleJson:
+    """Return what a listing shows of the newest line."""
+    if line is None:
+        return {"example": None}
+    return {"example": line.text, "service": line.service, "level": line.level, "time": line.time, "kafka_time": line.kafka_time}
 
 
 def _fields(text: str) -> dict[str, object] | str:

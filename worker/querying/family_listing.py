@@ -10,7 +10,7 @@ from typing import NamedTuple, cast
 from sinks.line import Line
 from sinks.row import TemplateId, TemplateText
 from worker.asking.answers import FamilyJson, GroupJson, TemplatesJson
-from worker.querying.answer_documents import say_closeness, shown_fit
+from worker.querying.answer_documents import say_closeness, shown_example, shown_fit
 from worker.querying.family_counts import FamilyCount, count_families
 from worker.querying.ranking import Index, OutOfTime, RankedTemplate, SearchBounds, by_family, groups_of_lines
 from worker.querying.scope import MOST_MEMBERS, Scope, scope_of
@@ -116,7 +116,7 @@ def _shown(family: FamilySummary) -> FamilyJson:
         "lines": counted.lines,
         "first": counted.first_ms,
         "last": counted.last_ms,
-        "example": None if family.example is None else family.example.text,
+        **shown_example(family.example),
         **shown_fit(family.fit),
     }
     return cast("FamilyJson", fields)  # mypy merges no TypedDict into one that has more

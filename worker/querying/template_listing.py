@@ -10,7 +10,7 @@ from sinks.line import Line
 from sinks.reading.counting import CountQuery
 from sinks.row import TemplateId
 from worker.asking.answers import FamilyJson, GroupJson, TemplatesJson
-from worker.querying.answer_documents import say_closeness, shown_fit
+from worker.querying.answer_documents import say_closeness, shown_example, shown_fit
 from worker.querying.family_counts import families_of
 from worker.querying.family_listing import families_document, find_families, shown_group
 from worker.querying.form import Answer, Form, Sources
@@ -123,7 +123,7 @@ def _shown(template: TemplateSummary) -> FamilyJson:
         "lines": template.counted.lines,
         "first": template.counted.first_ms,
         "last": template.counted.last_ms,
-        "example": None if template.example is None else template.example.text,
+        **shown_example(template.example),
         **shown_fit(template.fit),
     }
     return cast("FamilyJson", fields)

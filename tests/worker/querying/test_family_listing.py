@@ -83,7 +83,8 @@ def test_every_figure_is_what_counting_by_hand_finds(seed: int, filters: dict[st
         assert (row["templates"], row["lines"]) == (len(counts), len(lines))
         assert (row["first"], row["last"]) == (min(one.time for one in lines), max(one.time for one in lines))
         assert row["text"] == next(one.template_text for one in lines if one.template == frequent)
-        assert row["example"] in {one.text for one in lines if one.time == row["last"]}
+        example = tuple(row[name] for name in ("example", "service", "level", "time", "kafka_time"))
+        assert example in {(one.text, one.service, one.level, one.time, one.kafka_time) for one in lines if one.time == row["last"]}
     assert [(row["lines"], row["family"]) for row in found] == sorted(
         ((row["lines"], row["family"]) for row in found), key=lambda row: (-row[0], row[1])
     )

@@ -12,9 +12,10 @@ const MOST_ASKED = 1_000;
  * @param {import("./hit.js").Hit} hit
  * @param {any} line
  * @param {import("./hit_detail.js").Context} context
+ * @param {HTMLElement} asJson what shows the line as JSON
  * @returns {HTMLElement}
  */
-export function actionsOf(hit, line, context) {
+export function actionsOf(hit, line, context, asJson) {
   const { state } = context;
   const isAlone = context.body === null;
   const alike = questionLike(hit);
@@ -26,6 +27,7 @@ export function actionsOf(hit, line, context) {
     hit.family && !isAlone && el("button", { type: "button", class: "small", title: "Leave this family out: of hits, counts, export and live lines", onclick: () => go(excluded) }, "Not this"),
     hit.family && el("a", { class: "button small", href: href({ q: "", mode: "", line: "", family: [hit.family], template: [], k: "" }), title: "The newest lines of this family, and nothing else" }, "Only this family"),
     !isAlone && el("a", { class: "button small", href: href({ line: placeOf(line) }) }, "Open the line"),
+    asJson,
     copies(line, context),
   );
 }

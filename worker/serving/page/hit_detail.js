@@ -2,10 +2,8 @@
 // done with it.
 
 import { ask } from "./api.js";
-import { actionsOf } from "./hit_actions.js";
-import { clear, el } from "./dom.js";
-import { fieldTable } from "./line_fields.js";
-import { logText } from "./log_text.js";
+import { clear } from "./dom.js";
+import { lineParts } from "./line_parts.js";
 import { neighbours } from "./neighbours.js";
 import { familyLines, familyTemplates } from "./family_parts.js";
 import { newestBody } from "./search_request.js";
@@ -58,9 +56,7 @@ export function openDetail(node, hit, context) {
     status.close();
     clear(
       node,
-      actionsOf(hit, line, context),
-      el("div", { class: "full-text", tabindex: 0, role: "region", "aria-label": "Text of the line" }, logText(line.text, { words: context.words })),
-      fieldTable(line, hit),
+      lineParts(hit, line, context),
       around.node,
       lines.node,
       templates.node,

@@ -124,9 +124,9 @@ export function open(view, state) {
   };
 }
 
-/** Whether Kafka could not be asked lately; by this browser's clock alone, which need not agree with the worker's. @param {any} known */
-function isOld({ lag, lagMs }) {
-  return lag !== null && (Boolean(lag.error) || Date.now() - lagMs > FRESH_S * 1000);
+/** Whether Kafka, or the worker, could not be asked lately; by this browser's clock alone, which need not agree with the worker's. @param {any} known */
+function isOld({ lag, lagError, lagMs }) {
+  return lag !== null && (Boolean(lag.error) || lagError !== null || Date.now() - lagMs > FRESH_S * 1000);
 }
 
 /** Whether somebody selects text here, which drawing would undo. @param {HTMLElement} view */

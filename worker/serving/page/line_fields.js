@@ -19,7 +19,7 @@ const OWN = ["time", "level", "service"];
 export function fieldTable(line, hit) {
   const fields = line.fields && typeof line.fields === "object" ? Object.entries(line.fields) : [];
   const rows = /** @type {[string, any, Record<string, any> | null][]} */ ([
-    ["time", `${time(line.time, { milliseconds: true })}`, null],
+    ["time", `${time(line.time, { milliseconds: true })}${line.time === line.kafka_time ? ", when it reached Kafka: the line names none" : ""}`, null],
     ["level", line.level, { level: [line.level] }],
     ["service", line.service, { service: [line.service] }],
     ["topic", line.topic, { topic: [line.topic] }],
@@ -44,9 +44,14 @@ export function fieldTable(line, hit) {
 /** @param {[string, any][]} fields */
 function kept(fields) {
   return fields.map(([name, value]) => {
-    const text = typeof value === "string" ? value : JSON.stringify(value);
+    const text = fieldText(value);
     return fieldRow(name, text, text.length <= 256 && name.length <= 256 ? { fields: { [name]: [text] } } : null);
   });
+}
+
+/** A field's value as questions write it. @param {any} value */
+export function fieldText(value) {
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 /** @param {string} name @param {any} value @param {Record<string, any> | null} changes */

@@ -2,10 +2,9 @@
 
 import { get } from "./api.js";
 import { clear, el } from "./dom.js";
-import { actionsOf } from "./hit_actions.js";
-import { fieldTable } from "./line_fields.js";
 import { hitOfLine } from "./hit.js";
-import { logText, visible } from "./log_text.js";
+import { lineParts } from "./line_parts.js";
+import { visible } from "./log_text.js";
 import { neighbours } from "./neighbours.js";
 import { placeFrom } from "./search_request.js";
 import { href, tabHref } from "./state.js";
@@ -36,11 +35,7 @@ export function showLine(node, text, context) {
       sayMissing(lines.length > 0);
       return;
     }
-    clear(body, found.slice(0, 20).map((line) => [
-      actionsOf(hitOfLine(line), line, { ...context, body: null }),
-      el("div", { class: "full-text", tabindex: 0, role: "region", "aria-label": "Text of the line" }, logText(line.text, { words: context.words })),
-      fieldTable(line, null),
-    ]));
+    clear(body, found.slice(0, 20).map((line) => lineParts(hitOfLine(line), line, { ...context, body: null })));
   }
 
   /** Say why the index does not hold the line: its record may be a dead letter. @param {boolean} hasNeighbours */

@@ -50,6 +50,11 @@ export function levelMark(level) {
   return el("span", { class: "level", "data-level": level }, level || "–", !level && el("span", { class: "visually-hidden" }, " no level"));
 }
 
+/** What stands beside a time that the line does not name: it is when the line reached Kafka. */
+export function kafkaMark() {
+  return el("abbr", { class: "kafka-time", title: "This is when it reached Kafka: the line names no time" }, "Kafka");
+}
+
 /** @param {string} character */
 function nameOf(character) {
   const code = character.codePointAt(0) ?? 0;

@@ -3,7 +3,8 @@
 import { ask } from "./api.js";
 import { clear, el } from "./dom.js";
 import { day, plural, time } from "./format.js";
-import { levelMark, logText, visible } from "./log_text.js";
+import { withoutHead } from "./line_head.js";
+import { kafkaMark, levelMark, logText, visible } from "./log_text.js";
 import { aroundBody, placeOf } from "./search_request.js";
 import { statusLine } from "./status.js";
 import { href } from "./state.js";
@@ -111,8 +112,8 @@ export function lineRow(line, words, { isMarked = false, ofOneDay = false } = {}
   return el(
     "li",
     { class: isMarked && "marked", "aria-current": isMarked && "true", "data-level": line.level },
-    el("a", { class: "when", href: href({ line: placeOf(line) }), title: `${at}: open this line` }, ofOneDay ? at.slice(11) : at),
+    el("span", {}, el("a", { class: "when", href: href({ line: placeOf(line) }), title: `${at}: open this line` }, ofOneDay ? at.slice(11) : at), line.time === line.kafka_time && [" ", kafkaMark()]),
     levelMark(line.level),
-    el("span", { class: "what" }, line.service && [el("bdi", { class: "service quiet" }, visible(line.service)), " "], logText(line.text, { words, most: CLAMPED })),
+    el("span", { class: "what" }, line.service && [el("bdi", { class: "service quiet" }, visible(line.service)), " "], logText(withoutHead(line.text, line), { words, most: CLAMPED })),
   );
 }

@@ -4,12 +4,16 @@ import { clear, el, svg } from "./dom.js";
 import { wordsOf } from "./format.js";
 import { areLines } from "./exact.js";
 import { hitOfFamily, hitOfLine, hitOfOneLine, hitRow } from "./hit.js";
+import { fieldText } from "./line_fields.js";
 
 /** @typedef {import("./hit.js").HitRow} HitRow */
 
+/** Of a column, for a family. */
+const FIRST_VALUES = 3;
+
 /**
- * @returns {{node: HTMLElement, show: (answer: any, context: any, isMore: boolean) => void, redraw: () => void, families: () => string[],
- *   setCounts: (groups: any[], range: any) => void, fieldNames: () => string[], move: (step: number) => void,
+ * @returns {{node: HTMLElement, show: (answer: any, context: any, isMore: boolean) => void, settle: () => void, isEmpty: () => boolean, redraw: () => void, families: () => string[],
+ *   setCounts: (groups: any[], range: any) => void, setColumns: (names: string[]) => void, fieldNames: () => string[], move: (step: number) => void,
  *   current: () => HitRow | null, wait: (isNew: boolean) => void, closeAll: () => boolean, clear: () => void}}
  */
 export function results() {
@@ -18,6 +22,8 @@ export function results() {
   let rows = new Map();
   /** @type {HitRow[]} */
   let shown = [];
+  /** Counts by family and a column. @type {any[]} */
+  let columnCounts = [];
 
   /** @param {any} answer @param {any} context @param {boolean} isMore the same question again, with more hits */
   function show(answer, context, isMore) {
@@ -28,6 +34,11 @@ export function results() {
     if (!isMore) for (const row of rows.values()) row.close();
     rows = new Map(hits.map((/** @type {any} */ hit) => [hit.key, before.get(hit.key) ?? hitRow(hit, { words, best, context: { ...context, words } })]));
     for (const [key, row] of before) if (!rows.has(key)) row.close();
+    settle();
+  }
+
+  /** Nothing is waited for any more. */
+  function settle() {
     list.classList.remove("waiting");
     list.removeAttribute("aria-busy");
   }
@@ -40,9 +51,9 @@ export function results() {
     if (place >= 0) (shown.find((row) => row.node.contains(focused)) ? /** @type {HTMLElement} */ (focused) : shown[Math.min(place, shown.length - 1)]?.button)?.focus();
   }
 
-  /** @param {any[]} groups counts by time and family; perhaps counts by family and level @param {any} range */
-  function setCounts([answer, byLevel], range) {
-    if (byLevel) setLevels(byLevel);
+  /** @param {any[]} groups counts by time and family; then counts by family and each column @param {any} range */
+  function setCounts([answer, ...byColumn], range) {
+    columnCounts = byColumn;
     const bucketMs = answer.bucket_ms;
     if (!bucketMs) return;
     const times = answer.counts.map((/** @type {any} */ one) => one.time);
@@ -60,15 +71,18 @@ export function results() {
     }
   }
 
-  /** @param {any} answer counts by family and level: a family shows the level that most of its lines have */
-  function setLevels(answer) {
-    /** @type {Map<string, {level: string, lines: number}>} */
-    const most = new Map();
-    for (const { family, level, lines } of answer.counts) if (lines > (most.get(family)?.lines ?? 0)) most.set(family, { level, lines });
-    for (const row of rows.values()) {
-      const found = most.get(row.hit.family);
-      if (found && row.hit.level === null) row.setLevel(found.level);
-    }
+  /** Show what each hit has in these fields. @param {string[]} names */
+  function setColumns(names) {
+    for (const row of rows.values()) row.setColumns(names.map((name) => /** @type {[string, string]} */ ([name, valueOf(row.hit, name)])).filter(([, value]) => value !== ""));
+  }
+
+  /** The value of a hit's line; of a family the most frequent ones. @param {import("./hit.js").Hit} hit @param {string} name */
+  function valueOf(hit, name) {
+    const fields = hit.line?.fields;
+    if (hit.line) return fields && Object.hasOwn(fields, name) ? fieldText(fields[name]) : "";
+    const counts = columnCounts.find(({ by }) => by.includes(`field:${name}`))?.counts ?? [];
+    const values = counts.filter((/** @type {any} */ one) => one.family === hit.family && one[`field:${name}`] !== "").map((/** @type {any} */ one) => one[`field:${name}`]);
+    return values.length > FIRST_VALUES ? `${values.slice(0, FIRST_VALUES).join(", ")} …` : values.join(", ");
   }
 
   /** @param {number} step */
@@ -81,7 +95,8 @@ export function results() {
   }
 
   return {
-    node: list, show, redraw, setCounts, move,
+    node: list, show, settle, redraw, setCounts, setColumns, move,
+    isEmpty: () => rows.size === 0,
     families: () => [...new Set(shown.filter((row) => !row.hit.isLine).map((row) => row.hit.family).filter(Boolean))].slice(0, 100),
     fieldNames: () => fieldNamesOf([...rows.values()].map((row) => row.hit.line)),
     current: () => shown.find((row) => row.node.contains(document.activeElement)) ?? null,
@@ -100,8 +115,7 @@ export function results() {
       rows = new Map();
       shown = [];
       clear(list);
-      list.removeAttribute("aria-busy");
-      list.classList.remove("waiting");
+      settle();
     },
   };
 }

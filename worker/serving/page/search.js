@@ -8,6 +8,7 @@ import { ask } from "./api.js";
 import { clear, el } from "./dom.js";
 import { copy, shareLink } from "./commands.js";
 import { countsOfLines, isExact } from "./exact.js";
+import { time } from "./format.js";
 import { exportMenu } from "./export_menu.js";
 import { facets as facetPanel } from "./facets.js";
 import { filterChips } from "./chips.js";
@@ -23,6 +24,7 @@ import { found, nothingFound, offerLastHour } from "./search_words.js";
 import { countsBody, familiesBody, fieldNamesBody, hitsBody, isListing, MOST_HITS, wanted } from "./search_request.js";
 import { go, read } from "./state.js";
 import { statusLine } from "./status.js";
+import { wrapButton } from "./wrap.js";
 
 /**
  * @param {HTMLElement} view
@@ -43,13 +45,15 @@ export function open(view, first) {
   const share = el("button", { type: "button", onclick: copyLink }, "Copy link");
   const line = el("div", { hidden: true });
   const body = el("div", {}, chart.node, el("div", { class: "columns" }, facets.node, el("section", { class: "found", "aria-label": "Results" }, el("h2", { class: "visually-hidden" }, "Results"), list.node, more)));
-  const tools = el("div", { class: "row search-tools" }, picker.node, el("span", { class: "grow" }), saved.node, exports.node, share);
+  const tools = el("div", { class: "row search-tools" }, picker.node, el("span", { class: "grow" }), saved.node, wrapButton(), exports.node, share);
   view.append(el("h1", { class: "visually-hidden" }, "Search"), el("div", { class: "search-head" }, bar.node, tools, chips.node), status.node, line, body);
 
   let asked = new AbortController();
   let range = rangeOf(first);
   /** What is on the screen: the question without and with the number of hits. */
-  let shown = { question: "", count: 0 };
+  let shown = { question: "", count: 0, columns: "" };
+  /** The last answer that came: to which question, and when. */
+  let answered = { question: "", atMs: 0 };
   let summary = [""];
   /** What histogram and facets count: for a question, which fits everything a little, the families that `counts` counts. */
   let counted = first;
@@ -81,8 +85,17 @@ export function open(view, first) {
     force = false;
     if (isSame && wanted(state) === shown.count) {
       draw();
-      facets.load({ ...counted, facet: state.facet }, range, asked.signal);
+      counted = { ...counted, facet: state.facet, column: state.column };
+      if (String(state.column) === shown.columns) facets.load(counted, range, asked.signal);
+      else takeColumns(state);
     } else run(state, question, isSame);
+  }
+
+  /** Show other fields with the hits. @param {any} state */
+  function takeColumns(state) {
+    shown = { ...shown, columns: String(state.column) };
+    facets.wanted(counted);
+    if (isListing(state)) later(state, asked.signal, true);
   }
 
   /** @param {any} state @param {string} question @param {boolean} isMore */
@@ -106,7 +119,9 @@ export function open(view, first) {
         exports.update(state, range);
       }
       if (isListing(state)) answer = await errorsFirst(answer, state, range, signal);
-      shown = { question, count: wanted(state) };
+      shown = { question, count: wanted(state), columns: String(state.column) };
+      answered = { question, atMs: Date.now() };
+      body.classList.remove("stale");
       saved.update(state);
       list.show(answer, { state, range, body: hitsBody(state, range), say: status.say }, isMore);
       elsewhere = null;
@@ -132,12 +147,22 @@ export function open(view, first) {
       await later(state, signal, isExact(state, answer) || (isMore && state.q.trim() === ""));
     } catch (error) {
       if (signal.aborted) return;
-      if (question !== shown.question) list.clear();
-      shown = { question: "", count: 0 };
+      shown = { question: "", count: 0, columns: "" };
       more.hidden = true;
-      chart.fail("");
-      status.problem(error, () => ((force = true), update(read())));
+      const isKept = !list.isEmpty() && (isAway(error) || question === answered.question);
+      body.classList.toggle("stale", isKept);
+      if (isKept) list.settle();
+      else {
+        list.clear();
+        chart.fail("");
+      }
+      status.problem(error, () => ((force = true), update(read())), isKept ? asItWas(question) : "");
     }
+  }
+
+  /** @param {string} question the one that was not answered */
+  function asItWas(question) {
+    return `What is below is as it was at ${time(answered.atMs).slice(11)}${question === answered.question ? "" : ", for the question before this one"}.`;
   }
 
   /**
@@ -152,7 +177,7 @@ export function open(view, first) {
     const ignore = () => {}; // the small charts are no loss
     await Promise.all([
       isCounted ? null : count(signal),
-      families.length > 0 ? ask("/api/counts", familiesBody(state, range, families), { signal }).then(({ groups }) => list.setCounts(groups, range), ignore) : null,
+      families.length > 0 ? ask("/api/counts", familiesBody(state, range, families), { signal }).then(({ groups }) => (list.setCounts(groups, range), list.setColumns(read().column)), ignore) : null,
     ]);
   }
 
@@ -182,6 +207,7 @@ export function open(view, first) {
 
   function draw() {
     list.redraw();
+    list.setColumns(read().column);
     if (summary[0] !== "") status.say(summary.join(" "), elsewhere && " ", elsewhere);
   }
 
@@ -235,4 +261,9 @@ export function open(view, first) {
 /** @param {any} state */
 function nextCount(state) {
   return Math.min(wanted(state) * (wanted(state) % 3 === 0 ? 4 : 3), MOST_HITS);
+}
+
+/** Whether the worker does not answer now, so that what it said before is the best that there is. @param {any} error */
+function isAway(error) {
+  return error.status === 0 || error.status === 429 || error.status >= 500;
 }

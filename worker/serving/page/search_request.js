@@ -79,12 +79,13 @@ export function countsBody(state, range, facets, top, overTime) {
 }
 
 /**
- * Lines of each of these families over time, and by level where hits do not show one.
+ * Lines of each of these families over time, and by the fields that are shown with hits which have no line of their own.
  * @param {State} state @param {Range} range @param {string[]} families
  */
 export function familiesBody(state, range, families) {
-  const by = [["time", "family"], ...(isListing(state) ? [["family", "level"]] : [])];
-  return { ...shownFamilies(state, range, families), by, buckets: SPARK_BUCKETS, top: Math.min(families.length * 7, 1_000) };
+  const columns = isListing(state) ? state.column.slice(0, MOST_FACETS) : [];
+  const by = [["time", "family"], ...columns.map((name) => ["family", `field:${name}`])];
+  return { ...shownFamilies(state, range, families), by, buckets: SPARK_BUCKETS, top: columns.length > 0 ? 1_000 : families.length };
 }
 
 /** Which kept fields there are, and how many lines have each. @param {State} state @param {Range} range */

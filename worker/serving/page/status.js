@@ -5,7 +5,7 @@ import { explain } from "./explain.js";
 
 /**
  * @typedef {{node: HTMLElement, busy: (text: string) => void, say: (...children: any[]) => void,
- *   problem: (error: any, retry?: () => void) => void, close: () => void}} StatusLine
+ *   problem: (error: any, retry?: () => void, note?: string) => void, close: () => void}} StatusLine
  */
 
 /**
@@ -25,12 +25,12 @@ export function statusLine() {
     clear(node, children);
   }
 
-  /** @param {any} error @param {() => void} [retry] */
-  function problem(error, retry) {
+  /** @param {any} error @param {() => void} [retry] @param {string} [note] what holds meanwhile */
+  function problem(error, retry, note = "") {
     const { what, todo, retryS } = explain(error);
     const left = el("span", { "aria-hidden": "true" });
     const again = retry && el("button", { type: "button", class: "small", onclick: () => (clearInterval(countdown), retry()) }, "Try again now");
-    show("problem", [el("strong", {}, what), " ", todo, " ", left, again && " ", again]);
+    show("problem", [el("strong", {}, what), " ", todo, " ", note && `${note} `, left, again && " ", again]);
     if (!retry || retryS === null) return;
     let seconds = Math.max(Math.ceil(retryS), 1);
     const tick = () => {

@@ -2,6 +2,7 @@
 
 import { el } from "./dom.js";
 import { day, time } from "./format.js";
+import { withoutHead } from "./line_head.js";
 import { logText, visible } from "./log_text.js";
 import { placeOf } from "./search_request.js";
 import { NO_FILTERS, tabHref, visit } from "./state.js";
@@ -29,6 +30,6 @@ export function tailRow(line, words) {
     el("a", { href, class: "when", "aria-label": `${when}: open in Search`, title: `${when}: open in Search` }, when.startsWith(day(Date.now())) ? when.slice(11) : when.slice(5)),
     line.level ? el("span", { class: "level", "data-level": line.level }, line.level) : el("span", {}),
     el("span", { class: "service quiet" }, el("bdi", {}, visible(line.service || ""))),
-    logText(line.text, { words, most: MOST_CHARACTERS }),
+    logText(withoutHead(line.text, line), { words, most: MOST_CHARACTERS }),
   );
 }
