@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sinks.block import Block, BlockId, BlockPlace
 from sinks.build import build
+from sinks.heads import Heads
 from sinks.line import Line
 from sinks.lines import lines_of
 from sinks.milvus.milvus_settings import VectorSpace
@@ -87,6 +88,24 @@ def blocks(lines: Sequence[Line], size: int, run: str = RUN) -> list[Block]:
 def offsets(lines: Sequence[Line]) -> list[int]:
     """Return the offsets of lines, in their order."""
     return [one.offset for one in lines]
+
+
+def told(heads: Heads) -> dict[BlockId, tuple[object, ...]]:
+    """Return all that heads say of each block."""
+    assert len(set(heads.ids)) == heads.size, "a block came twice"
+    return {
+        one: (
+            *(int(column[i]) for column in (heads.first_offset, heads.last_offset, heads.first_ms, heads.last_ms, heads.lines)),
+            int(heads.written_ms[i]),
+            heads.services[i],
+            heads.levels[i],
+            *(
+                column[heads.start[i] : heads.start[i + 1]].tolist()
+                for column in (heads.templates, heads.pieces, heads.template_first_ms, heads.template_last_ms)
+            ),
+        )
+        for i, one in enumerate(heads.ids)
+    }
 
 
 def nearest(sink: Sink, vector: NDArray[np.float32], limit: int) -> list[TemplateHit]:

@@ -10,7 +10,6 @@ Count = Callable[[str], int]
 
 
 def bytes_each(text: str) -> int:
-    """Count one token for each byte."""
     return len(text.encode())
 
 

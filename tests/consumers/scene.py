@@ -28,10 +28,7 @@ def turn(*calls: Callable[[], object]) -> Callable[[], None]:
 
 
 class Scene:
-    """One poller and the outcome of its records.
-
-    Thread: the test's.
-    """
+    """One poller and the outcome of its records."""
 
     def __init__(
         self,
@@ -91,7 +88,6 @@ class Scene:
         self.settle(*numbers)
 
     def answer(self) -> None:
-        """Have commits have outcomes again."""
         self.source.silent = False
 
     def lose(self) -> None:

@@ -19,6 +19,5 @@ def closed_sink(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sink
 
 @pytest.fixture
 def sink(closed_sink: Sink) -> Sink:
-    """The same, open."""
     closed_sink.open()
     return closed_sink

@@ -22,10 +22,7 @@ _PATIENT_SESSION_S = 10.0  # no member may lose its partitions when the machine 
 
 
 class World(Protocol):
-    """One topic with four partitions and one group.
-
-    Thread: the test's.
-    """
+    """One topic with four partitions and one group."""
 
     topic: str
 
@@ -45,10 +42,7 @@ class World(Protocol):
 
 
 class FakeWorld:
-    """The broker in memory.
-
-    Thread: the test's.
-    """
+    """The broker in memory."""
 
     def __init__(self) -> None:
         self._broker = FakeBroker(partitions=PARTITIONS)
@@ -71,10 +65,7 @@ class FakeWorld:
 
 
 class KafkaWorld:
-    """A broker that speaks Kafka's protocol.
-
-    Thread: the test's.
-    """
+    """A broker that speaks Kafka's protocol."""
 
     def __init__(self, bootstrap: str, *, topic: str, group: str, protocol: GroupProtocol, topic_epoch: str | None = None) -> None:
         self.topic = topic
@@ -118,10 +109,7 @@ class KafkaWorld:
 
 
 class Member:
-    """A source with its records and events; checks that every record belongs to an owned partition.
-
-    Thread: the test's.
-    """
+    """A source with its records and events; checks that every record belongs to an owned partition."""
 
     def __init__(self, source: Source) -> None:
         self.source = source

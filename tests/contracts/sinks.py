@@ -8,8 +8,7 @@ from typing import Protocol
 
 import pytest
 
-from sinks.block import Block, BlockId
-from sinks.heads import Heads
+from sinks.block import Block
 from sinks.milvus.fields import COLUMN_BYTES, templates_name
 from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink
 from sinks.sink import Sink
@@ -79,24 +78,6 @@ SINKS_WITH_WORDS: dict[str, Maker] = {"fake": _fake_with_words, "milvus-lite": _
 """Those that rank templates by their words; the server that tests start is too old for it."""
 
 EACH_SINK_WITH_WORDS = [pytest.param(name, marks=_marks(name)) for name in SINKS_WITH_WORDS]
-
-
-def told(heads: Heads) -> dict[BlockId, tuple[object, ...]]:
-    """Return all that heads say of each block."""
-    assert len(set(heads.ids)) == heads.size, "a block came twice"
-    return {
-        one: (
-            *(int(column[i]) for column in (heads.first_offset, heads.last_offset, heads.first_ms, heads.last_ms, heads.lines)),
-            int(heads.written_ms[i]),
-            heads.services[i],
-            heads.levels[i],
-            *(
-                column[heads.start[i] : heads.start[i + 1]].tolist()
-                for column in (heads.templates, heads.pieces, heads.template_first_ms, heads.template_last_ms)
-            ),
-        )
-        for i, one in enumerate(heads.ids)
-    }
 
 
 def _is_too_long(block: Block) -> bool:

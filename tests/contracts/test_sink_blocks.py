@@ -7,8 +7,7 @@ from sinks.block import Block, BlockColumns
 from sinks.heads import head_row, join_heads
 from sinks.milvus.fields import COLUMN_BYTES
 from sinks.sink import BlockFilter, ColumnName, Sink, SinkCounts, SinkRejected
-from tests.contracts.sinks import told
-from tests.world import block, blocks, line
+from tests.world import block, blocks, line, told
 
 ALL = BlockFilter()
 COLUMNS: tuple[ColumnName, ...] = ("places", "texts", "fields")
@@ -23,7 +22,6 @@ def many(number: int, **changes: bytes) -> list[Block]:
 
 
 def check_stored(sink: Sink, stored: list[Block]) -> None:
-    """Compare all that is stored with what must be."""
     found = sink.find_blocks(ALL)
     assert found.is_all
     assert told(found.heads) == told(join_heads([head_row(one) for one in stored]))

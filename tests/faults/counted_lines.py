@@ -41,15 +41,11 @@ Key = tuple[str | int, ...]
 
 
 class Place(NamedTuple):
-    """A partition."""
-
     topic: str
     partition: int
 
 
 class CountedLine(NamedTuple):
-    """One line."""
-
     number: int
     place: Place
     kind: str
@@ -84,7 +80,6 @@ class Question(NamedTuple):
         return {"by": list(self.by), "top": _EVERYTHING, "filters": filters, **buckets}
 
     def admits(self, line: CountedLine) -> bool:
-        """Whether a line is counted."""
         filters = self.filters
         if not filters.get("since_ms", 0) <= line.time_ms < filters.get("until_ms", 1 << 62):
             return False
@@ -144,7 +139,6 @@ def draw(chance: Random, lines: Sequence[CountedLine], known: Collection[str], *
 
 
 def brute_force(lines: Iterable[CountedLine], question: Question, bucket_ms: int) -> dict[Key, Group]:
-    """Count line by line."""
     found: dict[Key, Group] = {}
     for line in lines:
         if question.admits(line):

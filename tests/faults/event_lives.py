@@ -36,10 +36,7 @@ _log = logging.getLogger(__name__)
 
 
 class EventLives:
-    """A scene and its workers, each of which is killed but the last one.
-
-    Thread: the test's.
-    """
+    """A scene and its workers, each of which is killed but the last one."""
 
     def __init__(self, scene: Scene, topics: EventTopics, seed: int) -> None:
         scene.members_die()

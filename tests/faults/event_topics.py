@@ -17,15 +17,11 @@ _PARTITIONS: Mapping[Kind, int] = {"traces": 2, "containers": 1, "otlp": 1, "arr
 
 
 class Place(NamedTuple):
-    """A partition."""
-
     topic: str
     partition: int
 
 
 class Entry(NamedTuple):
-    """A log entry with all its chunks."""
-
     place: Place
     offset: int
     sub: int
@@ -43,10 +39,7 @@ class Reading(NamedTuple):
 
 
 class EventTopics:
-    """A topic of each kind.
-
-    Thread: the test's.
-    """
+    """A topic of each kind."""
 
     def __init__(self, scene: Scene, kafka: KafkaServer, unique: Callable[[str], str]) -> None:
         self.kinds: dict[str, Kind] = {unique(kind): kind for kind in _PARTITIONS}
@@ -71,7 +64,6 @@ class EventTopics:
         return sum(len(sent) for sent in self.records.values())
 
     def tables(self, reading: Reading) -> str:
-        """Return the setting `topic`."""
         tables: list[dict[str, object]] = []
         for topic, kind in self.kinds.items():
             table: dict[str, object] = {"name": topic}

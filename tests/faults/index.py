@@ -103,7 +103,6 @@ def read_span(uri: str, collection: str, since: Mapping[int, int], until: Mappin
 
 
 def drop_index(uri: str, collection: str) -> None:
-    """Drop all collections of an index on a server."""
     with _connected(uri) as client:
         for name in client.list_collections(timeout=_ANSWER_S):
             if name == collection or name.startswith(f"{collection}_"):

@@ -57,10 +57,7 @@ _LEAVES_SOMETHING = ("after_blocks", "letter_acknowledged")
 
 
 class Lives:
-    """A scene and its workers, each of which is killed; the group protocols alternate every two workers.
-
-    Thread: the test's.
-    """
+    """A scene and its workers, each of which is killed; the group protocols alternate every two workers."""
 
     def __init__(self, scene: Scene, **settings: str) -> None:
         """`settings`: of every worker, in addition to the usual small ones."""
@@ -121,10 +118,7 @@ class Lives:
 
 
 class Proven:
-    """Next offsets whose records were committed and proven to be stored; they only grow.
-
-    Thread: the test's.
-    """
+    """Next offsets whose records were committed and proven to be stored; they only grow."""
 
     def __init__(self, scene: Scene) -> None:
         """`scene`: its index must be on a server."""

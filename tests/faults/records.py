@@ -51,7 +51,6 @@ class Sent(NamedTuple):
 
 
 def content(number: int) -> Content:
-    """Return record `number`."""
     chance = random.Random(number)
     found = _odd(number)
     if found is not None:

@@ -53,10 +53,7 @@ _USUAL = {
 
 
 class Scene:
-    """The environment of a fault test; `close` ends every worker that it started.
-
-    Thread: the test's.
-    """
+    """The environment of a fault test; `close` ends every worker that it started."""
 
     def __init__(self, topics: Topics, folder: Path, model: PreparedModel, server: MilvusServer | None = None) -> None:
         """`folder`: for Milvus Lite's folder and other files; `server`: the index is there instead."""

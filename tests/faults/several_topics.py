@@ -21,8 +21,6 @@ EVERYTHING = 1 << 62
 
 
 class Place(NamedTuple):
-    """Where a record lies."""
-
     topic: str
     offset: int
 

@@ -39,8 +39,6 @@ class Line(NamedTuple):
 
 
 class StoredBlock(NamedTuple):
-    """One block, unpacked."""
-
     id: str
     place: str
     """Topic, epoch and partition."""

@@ -37,7 +37,6 @@ class Stranger:
         self._staying: threading.Thread | None = None
 
     def poll(self) -> None:
-        """Stay a member."""
         message = self._consumer.poll(_POLL_S)
         error = None if message is None else message.error()
         assert error is None or error.retriable(), error
@@ -48,7 +47,6 @@ class Stranger:
         self._staying.start()
 
     def leave(self) -> None:
-        """Leave the group."""
         self._leaves.set()
         if self._staying is not None:
             self._staying.join()

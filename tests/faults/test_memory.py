@@ -63,10 +63,7 @@ def padded(number: int) -> Content:
 
 
 class Feed:
-    """Keeps a backlog in Kafka, lets members join and leave, and samples the worker once a second.
-
-    Thread: the test's.
-    """
+    """Keeps a backlog in Kafka, lets members join and leave, and samples the worker once a second."""
 
     def __init__(self, scene: Scene, worker: WorkerProcess) -> None:
         self.samples: list[Sample] = []

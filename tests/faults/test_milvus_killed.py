@@ -27,7 +27,6 @@ KILLS = 2
 
 @pytest.fixture
 def milvus() -> Iterator[OwnMilvus]:
-    """A server that the test kills."""
     with own_milvus() as server:
         yield server
 

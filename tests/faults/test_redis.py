@@ -83,16 +83,6 @@ def test_killed_and_started_again_it_is_away_and_comes_back_by_itself(server: Lo
     assert len(rig.said_like("is away")) == len(rig.said_like("answers again")) == 1
 
 
-def test_never_there_it_is_away_from_the_start() -> None:
-    with local_redis() as gone:
-        gone.kill()
-        with Rig(gone.url) as rig:
-            for _ in range(FAILURES + 5):
-                assert rig.found([1]) == set()
-            rig.put([1])
-            assert len(rig.said) == 1
-
-
 def test_who_asks_a_slow_server_has_left_before_the_answer_comes(server: LocalRedis) -> None:
     with Rig(server.url) as direct:
         direct.put(range(10))
@@ -179,21 +169,6 @@ def test_a_full_server_refuses_writes_and_still_answers(server: LocalRedis, rig:
     assert rig.found(range(20)) == set(range(20))
     assert len(rig.said_like("takes vectors again")) == 1
     assert not rig.said_like("is away")
-
-
-def test_a_read_only_server_refuses_writes_and_still_answers(server: LocalRedis, rig: Rig) -> None:
-    rig.put(range(10))
-    admin = server.admin()
-    admin.execute_command("REPLICAOF", "127.0.0.1", "1")
-    for number in range(10, 10 + FAILURES + 2):
-        rig.put([number])
-    assert rig.tally.errors["ReadOnlyError"] == FAILURES
-    assert len(rig.said_like("takes no vectors", "ReadOnlyError")) == 1
-    assert rig.found(range(20)) == set(range(10))
-    admin.execute_command("REPLICAOF", "NO", "ONE")
-    rig.time_passes()
-    rig.put(range(10, 20))
-    assert rig.found(range(20)) == set(range(20))
 
 
 def test_something_else_under_a_key_is_a_miss_and_is_written_over(server: LocalRedis, rig: Rig) -> None:

@@ -35,10 +35,7 @@ RECORDS = 400
 
 
 class Kept:
-    """A scene on a server, with the outcome of its records.
-
-    Thread: the test's.
-    """
+    """A scene on a server, with the outcome of its records."""
 
     def __init__(self, scene: Scene, uri: str, model: PreparedModel) -> None:
         self.scene = scene

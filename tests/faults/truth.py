@@ -24,10 +24,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 class Truth:
-    """What llama.cpp gives for a text, without vectail around it; what it has given once is remembered.
-
-    Thread: the test's.
-    """
+    """What llama.cpp gives for a text, without vectail around it; what it has given once is remembered."""
 
     def __init__(self, model: PreparedModel) -> None:
         """`model`: which file, and the prefix of a text."""

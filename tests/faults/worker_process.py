@@ -78,7 +78,6 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
-        """Return the process id."""
         return self._process.pid
 
     @property
@@ -87,7 +86,6 @@ class WorkerProcess:
         return self._process.poll() is None
 
     def events(self, level: str) -> list[dict[str, Any]]:
-        """Return the log events of one level."""
         logged = [json.loads(line) for line in list(self.lines) if line.startswith("{")]
         return [event for event in logged if event["level"] == level]
 
@@ -117,11 +115,9 @@ class WorkerProcess:
         stop(self.pid)
 
     def resume(self) -> None:
-        """Send SIGCONT."""
         os.kill(self.pid, signal.SIGCONT)
 
     def rss_bytes(self) -> int:
-        """Return its resident memory."""
         return self._status("VmRSS") * 1024
 
     def own_bytes(self) -> int:
@@ -129,11 +125,9 @@ class WorkerProcess:
         return self._status("RssAnon") * 1024
 
     def peak_bytes(self) -> int:
-        """Return its peak memory."""
         return self._status("VmHWM") * 1024
 
     def threads(self) -> int:
-        """Return how many threads it has."""
         return self._status("Threads")
 
     def open_files(self) -> int:
@@ -141,7 +135,6 @@ class WorkerProcess:
         return len(list(Path(f"/proc/{self.pid}/fd").iterdir()))
 
     def terminate(self) -> None:
-        """Send SIGTERM; do not wait."""
         os.kill(self._process.pid, signal.SIGTERM)
 
     def wait(self, most_s: float = WAIT_S) -> int:
@@ -155,7 +148,6 @@ class WorkerProcess:
         return exit_code
 
     def close(self) -> None:
-        """Kill it if it has not ended."""
         if self._process.poll() is None:
             os.kill(self._process.pid, signal.SIGKILL)
         self._process.wait(WAIT_S)

@@ -36,7 +36,6 @@ class Outcome(NamedTuple):
 
 
 def fuzz(target: str, seconds: int) -> Outcome:
-    """Fuzz one target."""
     corpus, findings = CACHE / "corpus" / target, CACHE / "findings" / target
     for folder in (corpus, findings):
         folder.mkdir(parents=True, exist_ok=True)
@@ -65,7 +64,6 @@ def fuzz(target: str, seconds: int) -> Outcome:
 
 
 def main() -> int:
-    """Run as a program."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--seconds", type=int, default=60, help="of each target")
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"one of {', '.join(TARGETS)}; all of them if none is given")

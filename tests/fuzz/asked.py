@@ -218,5 +218,4 @@ class HttpCheck:
         assert self._serving.crashes == []
 
     def close(self) -> None:
-        """End the server."""
         self._serving.server.close(WAIT_S)

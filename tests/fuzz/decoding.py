@@ -119,7 +119,6 @@ def check_decoded(decoded: Decoded, size: int) -> None:
 
 
 def check_fields(fields: str | None) -> None:
-    """Check the kept fields of an entry."""
     if fields is None:
         return
     assert len(fields.encode()) <= _MOST_FIELD_BYTES, "kept fields are too long"

@@ -40,7 +40,6 @@ class Findings:
 
 
 def main() -> None:
-    """Run as a program."""
     target_name, folder, *options = sys.argv[1:]
     with atheris.instrument_imports(include=_INSTRUMENTED):
         from tests.fuzz.targets import TARGETS  # noqa: PLC0415 - instrumented

@@ -1,4 +1,4 @@
-"""Where fuzzing begins: small values of every format, written by hand, and those of real producers (tests/golden)."""
+"""Where fuzzing begins: a few small values of every format, and those of real producers and of the cases (tests/golden)."""
 
 import gzip
 import json
@@ -21,8 +21,8 @@ from sinks.arrow import join_texts
 from sinks.block import Head
 from sinks.codec import encode_head, encode_places, encode_texts
 from sinks.lines import lines_of
-from tests.consumers.decode.json_flavours import FLAVOURS
 from tests.consumers.decode.otlp_messages import log_record, logs_data, otlp_json
+from tests.rows import rows
 from tests.world import line
 
 _GOLDEN = Path(__file__).parents[1] / "golden"
@@ -44,21 +44,6 @@ LINES: tuple[bytes, ...] = (
     "\ufeffgr\u00fc\u00dfe".encode("utf-16-le"),
 )
 _OTLP = logs_data([log_record("it failed", {"a": 1, "b": [1, {"c": b"x"}]}, time_unix_nano=1_700_000_000_000_000_000, severity_number=17)])
-_JSON: tuple[bytes, ...] = (
-    *(json.dumps(flavour.document).encode() for flavour in FLAVOURS.values()),
-    b'{"message":"a","level":"info"}\n{"message":"b","time":1700000000}\n',
-    b'[{"msg":"a","level":30,"time":1700000000000},{"log":"b"}]',
-    b'{"app":"a","records":[{"message":"a","time":1700000000},{"events":[{"msg":"b"}]}],"streams":[{"stream":{"x":"y"},"values":[["1","c"]]}]}',
-    b'{"schema":{"type":"struct"},"payload":{"after":{"message":"a"},"ts_ms":1700000000123}}',
-    b'{"msg":"a","e":{"type":"E","frames":[{"class":"A","method":"b","line":1}],"cause":{"stack":"Error: x\\n    at f (a.js:1:1)"}}}',
-    b'{"msg":"failed\\na.B: closed\\n\\tat a.B.c(B.java:1)","tb":["Traceback (most recent call last):\\n","  File \\"a.py\\", line 1"]}',
-    b'{"datetime":{"date":"2023-11-14 22:13:20.5","timezone":"Europe/Berlin"},"level_name":"ERROR","message":"a"}',
-    b'{"a":{"b":{"c":[1,2,{"d":null}]}},"t":"\\ud83d\\u0000","when":1e400}',
-    b'\x1e{"msg":"a\tb \\x22 \xff","v":[NaN,-Infinity,1.#INF]}\n\x1e{"msg":"c"}\0{"msg"\n',
-    b'"{\\"msg\\":\\"{}\\",\\"v\\":nan}"',
-    b'{"log":" @cee: {\\"msg\\":\\"{\\\\\\"msg\\\\\\":\\\\\\"x\\\\\\"}\\",\\"v\\":Infinity}","level":4,"short_message":""}',
-)
-_EVENT = {"specversion": "1.0", "id": "1", "source": "/a", "type": "b.c", "time": "2023-11-14T22:13:20Z", "data": {"message": "x"}}
 AVRO = {
     "type": "record",
     "name": "Log",
@@ -72,23 +57,9 @@ AVRO = {
 }
 SEEDS: Mapping[Format, tuple[bytes, ...]] = {
     "text": LINES,
-    "json": _JSON,
-    "logfmt": (
-        b'time=2023-11-14T22:13:20Z level=warn msg="disk \\"7\\" full" a.b=1 k',
-        b"msg=a\nmsg=b",
-        b"ts=1700000000 lvl=info caller=a.go:7 err=\xff",
-    ),
-    "syslog": (
-        b'<165>1 2003-10-11T22:14:15.003Z host app 12 ID47 [x@1 iut="3" s="A\\"p\\]"][y a="h"] \xef\xbb\xbfAn event',
-        b"<13>Nov 14 22:13:20 host app[3]: text",
-        b'<13>Nov 14 22:13:20 host app[3]: @cee: {"msg":"a\tb","level":"warn","v":NaN,"host.name":"x"}',
-        b"20 <13>1 - - - - - - ab20 <13>1 - - - - - - cd",
-        b"<34>1 - - - - - -\n<0>Jan  1 00:00:00 h x",
-        b'<189>date=2026-11-23 time=11:00:00 tz="+0100" level="notice" service="HTTPS" msg="a b"\n<11>{"msg":"x","time":1}',
-        b'<134>time=1795428000|product=VPN-1 & x|a=b|\n<187>1 2026-11-23T10:00:00Z h app web.1 - [a:"b"; c:"d\\""]',
-        b"<189>Nov 23 10:00:00 sw1 45: 046: *Nov 23 11:00:00.123 CET: %LINK-5-X: y\n<188>Nov 23 2026 10:00:00+01:00 hw %%01A/4/B(l)[0]:c",
-        b'<30>2026:11:23-10:00:00 utm a[1]: b\n<134>1 1795428000.12 MX flows a=b\n<165>1 2026-11-23T10:00:00Z h a - I [x@1 k="v"]',
-    ),
+    "json": (b'{"msg":"a","level":30,"time":1700000000000}', b'{"a":{"b":[1,{"d":null}]},"t":"\\ud83d\\u0000","when":1e400}'),
+    "logfmt": (b'time=2023-11-14T22:13:20Z level=warn msg="disk 7 full"', b"msg=a\nmsg=b", b"lvl=info err=\xff"),
+    "syslog": (b"<13>Nov 14 22:13:20 host app[3]: text", b"20 <13>1 - - - - - - ab20 <13>1 - - - - - - cd", b"<34>1 - - - - - -\n<0>x"),
     "msgpack": (
         encode({"log": "it failed", "level": "warn", "kubernetes": {"pod_name": "w"}, "@timestamp": 1_699_999_999.25}),
         encode([Ext(0, (1_699_999_999).to_bytes(4) + bytes(4)), {"log": "a", "n": [1, None, b"x"]}]),
@@ -97,9 +68,8 @@ SEEDS: Mapping[Format, tuple[bytes, ...]] = {
     "otlp_proto": (_OTLP.SerializeToString(),),
     "otlp_json": (json.dumps(otlp_json(_OTLP)).encode(), json.dumps(otlp_json(_OTLP, snake_case=True)).encode()),
     "cloudevents": (
-        json.dumps(_EVENT).encode(),
-        json.dumps([_EVENT, {**_EVENT, "data": "text"}]).encode(),
-        json.dumps({**{name: _EVENT[name] for name in ("specversion", "id", "source", "type")}, "data_base64": "eA=="}).encode(),
+        b'{"specversion":"1.0","id":"1","source":"/a","type":"b","data":{"message":"x"}}',
+        b'[{"specversion":"1.0","id":"2","source":"/a","type":"b","data":"text"}]',
         b'{"message":"x"}',
         b"a line",
     ),
@@ -129,13 +99,13 @@ def compressed_seeds() -> tuple[bytes, ...]:
 
 
 def golden_seeds(form: Format | None = None, *, most_bytes: int) -> Iterator[bytes]:
-    """Return the values of real producers, of one format or of all."""
-    for file in sorted(_GOLDEN.glob("*.jsonl")):
-        _, *records = file.read_text(encoding="utf-8").splitlines()  # the first line says who made them
-        for golden in map(json.loads, records):
-            value = b64decode(golden["value_base64"])
-            if form in (None, golden["format"]) and len(value) <= most_bytes:
-                yield value
+    """Return the values of real producers, and those of the cases, of one format or of all."""
+    for file in sorted(_GOLDEN.glob("*.jsonl")) + sorted(_GOLDEN.glob("cases/*.jsonl")):
+        for golden in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
+            if "format" in golden and form in (None, golden["format"]):  # the first line of a producer's says who it is
+                value = b64decode(golden["value_base64"]) if "value_base64" in golden else golden["value"].encode()
+                if len(value) <= most_bytes:
+                    yield value
 
 
 def known_schemas() -> Schemas:
@@ -187,7 +157,6 @@ def zstd_content(frame: bytes) -> bytes:
 
 
 def unit_vector(dim: int) -> NDArray[np.float32]:
-    """Return a vector of length 1."""
     return np.full(dim, dim**-0.5, np.float32)
 
 
@@ -215,43 +184,7 @@ QUERIES: tuple[bytes, ...] = (
     b'{"around":{"topic":"logs","partition":0,"offset":7,"before":1}}',
     b'{"as":"templates","filters":{"fields":{"k8s.pod.name":"web-1"}}}',
 )
-_HEAD = b"POST /api/search HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a-token\r\nContent-Type: application/json\r\n"
-_CALLED: tuple[dict[str, object], ...] = (
-    {"method": "ping"},
-    {"method": "tools/call", "params": {"name": "search", "arguments": {"query": "disk full", "since": "7d", "max_characters": 1_000}}},
-    {"method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}},
-)
-_MCP = tuple(json.dumps({"jsonrpc": "2.0", "id": number, **called}).encode() for number, called in enumerate(_CALLED))
-HTTP: tuple[bytes, ...] = (
-    _HEAD + b"Content-Length: 2\r\n\r\n{}",
-    _HEAD + b"Content-Length: 2\r\n\r\n{}" + _HEAD + b"Content-Length: 2\r\n\r\n{}",
-    _HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
-    _HEAD + b"Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
-    _HEAD + b"Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n{}",
-    _HEAD + b"Content-Length: -1\r\n\r\n{}",
-    _HEAD + b"Content-Length: 99999999999999999999\r\n\r\n{}",
-    _HEAD + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
-    _HEAD + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n{}",
-    _HEAD + b"Content-Length: 9\r\n\r\n{}",
-    b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
-    b"GET /page/../../settings HTTP/1.1\r\nHost: localhost\r\n\r\n",
-    b'GET /page/%2e%2e%2fapi.py HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: "x"\r\n\r\n',
-    b"GET /api/export?query=%7B%7D&format=csv HTTP/1.1\r\nHost: localhost\r\n\r\n",
-    b"GET /api/tail?query=%ff HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a-token\r\n\r\n",
-    b"GET /api/tail?query=%7B%7D HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a-token\r\nLast-Event-ID: 00000000.1\r\n\r\n",
-    b"GET /api/export HTTP/1.1\r\nHost: localhost\r\nOrigin: http://[\r\nAuthorization: Bearer a-token\r\n\r\n",
-    *(_HEAD.replace(b"/api/search", b"/mcp") + b"Content-Length: %d\r\n\r\n%b" % (len(called), called) for called in _MCP),
-    b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: application/openmetrics-text;version=x\r\n\r\n",
-    b"GET /api/session HTTP/1.1\r\nHost: localhost\r\nCookie: vectail_session=1.2; vectail_session=\xff\r\n\r\n",
-    b"OPTIONS /api/search HTTP/1.1\r\nHost: evil.example\r\nOrigin: http://evil.example\r\n\r\n",
-    b"GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\n\r\n",
-    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
-    b"GET / HTTP/1.1\r\n" + b"X: " + b"y" * 3_000 + b"\r\n\r\n",
-    b"GET / HTTP/1.1\nHost: localhost\n\n",
-    b"GET /\x00 HTTP/1.1\r\nHost: localhost\r\n\r\n",
-    b"\r\n\r\n\r\nGET / HTTP/0.9\r\n\r\n",
-)
+HTTP: tuple[bytes, ...] = tuple(request.encode("latin-1") for request in rows("http_requests"))
 ASKED: tuple[bytes, ...] = (
     *QUERIES,
     b'{"text":"disk full","filters":{"service":["web"],"since_ms":0,"until_ms":3600000,"fields":{"pod":["web-1","web-2"]}}}',

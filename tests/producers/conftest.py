@@ -55,7 +55,6 @@ class Outcomes:
 
 
 def headers_of(record: Message) -> list[Header]:
-    """Return a record's headers as they are on the wire."""
     found: list[Header] = []
     headers = record.headers() or []
     assert isinstance(headers, list)
@@ -93,7 +92,6 @@ def outcomes() -> Outcomes:
 
 @pytest.fixture
 def closed_port() -> int:
-    """Return a port of 127.0.0.1 on which nothing listens."""
     return free_port()
 
 

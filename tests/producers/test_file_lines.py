@@ -36,7 +36,6 @@ class Trickle(io.RawIOBase):
 
 
 def oracle(content: bytes, max_record_bytes: int) -> list[bytes | LineTooLarge]:
-    """Split all at once."""
     *ended, last = content.split(b"\n")
     lines = [line.removesuffix(b"\r") for line in ended] + ([last] if last else [])
     return [

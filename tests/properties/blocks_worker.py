@@ -105,12 +105,10 @@ class Worker(Chain):
         self.skew_ms += self.world.rng.choice((-1, 1)) * self.world.rng.choice((7_000.0, 60_000.0, 3_600_000.0, 3 * _DAY_MS))
 
     def take_over(self, position: int) -> None:
-        """Begin an assignment."""
         self.ledger.assign([LOGS])
         self.position = self.began = position
 
     def lose(self) -> None:
-        """End it."""
         self.ledger.revoke([LOGS])
         self.position = None
 

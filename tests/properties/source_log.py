@@ -37,16 +37,12 @@ class Token(NamedTuple):
 
 
 class SourceLine(NamedTuple):
-    """A line that somebody wrote."""
-
     token: Token
     text: str
     """Every entry that holds the line holds this, unbroken."""
 
 
 class LogRecord(NamedTuple):
-    """One record of the log."""
-
     offset: int
     cuts: int
     leader_epoch: int
@@ -58,7 +54,6 @@ class LogRecord(NamedTuple):
 
 @lru_cache(1 << 16)
 def tokens_in(text: str) -> tuple[Token, ...]:
-    """Return the tokens of a text, in order."""
     return tuple(Token(*map(int, found)) for found in _TOKEN.findall(text))
 
 
@@ -85,7 +80,6 @@ class SourceLog:
         self._time_ms = WALL_MS
 
     def at(self) -> dict[int, LogRecord]:
-        """Return the records by offset."""
         return {one.offset: one for one in self.records}
 
     def grow(self, *, kind: str | None = None) -> None:

@@ -36,10 +36,7 @@ class Engine:
 
 
 class Model(RuleBasedStateMachine):
-    """Which texts wait, are computed and are delivered; each has a number of its own, its first token.
-
-    Thread: the test's.
-    """
+    """Which texts wait, are computed and are delivered; each has a number of its own, its first token."""
 
     def __init__(self) -> None:
         super().__init__()

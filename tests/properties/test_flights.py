@@ -137,7 +137,6 @@ class FlightsMachine(RuleBasedStateMachine):
             del self.rejected[next(iter(self.rejected))]
 
     def count(self, number: int) -> Counter[str]:
-        """Return what is counted of the topic of a line."""
         return self.counted[self.partition_of[number].topic]
 
     def check_freed(self, freed: list[LineBatch], expected: list[int]) -> None:

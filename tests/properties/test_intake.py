@@ -41,10 +41,7 @@ Draft = tuple[Partition, int, str, int, bool, Content, int]
 
 
 class Deliveries:
-    """Makes the messages: offsets and leader epochs go on where the partition's last message was.
-
-    Thread: the test's.
-    """
+    """Makes the messages: offsets and leader epochs go on where the partition's last message was."""
 
     def __init__(self) -> None:
         self._offset = dict.fromkeys(PLACES, 2)
@@ -62,10 +59,7 @@ class Deliveries:
 
 
 class Real:
-    """The intake behind its executor, and a client that obeys.
-
-    Thread: the test's.
-    """
+    """The intake behind its executor, and a client that obeys."""
 
     def __init__(self, end_offset: int) -> None:
         self.positions: Mapping[Partition, Position] | None = None

@@ -35,19 +35,8 @@ Entry = tuple[int, str, int, str, str, str | None, str | None, str | None]
 KAFKA_MS = 1_750_000_000_000
 
 SHAPED = (
-    "log_time",
-    "error_severity",
-    "levelName",
-    "app_name",
-    "errorText",
-    "t.$date",
-    "c",
-    "s",
-    "status",
-    "ddtags",
-    "start_time",
-    "type",
-    "records",
+    *("log_time", "error_severity", "levelName", "app_name", "errorText", "t.$date", "c", "s", "status", "ddtags", "start_time", "type"),
+    *("records",),
 )
 STEPS = ("original", "level", "labels", "app", "name", "stringValue", "kubernetes", "host", "log", "service", "event", "instant", "error")
 ODD_NAMES = ("pid", "x", "_x", "_service", "_SYSTEMD_UNIT", "", ".", "a.b", 'q"\\', "é", "\x00", "x" * 257)
@@ -60,17 +49,9 @@ LEVELS = ("info", "WARN", "[error]", "fatal:", "3", "30", "nonsense", " ", "I")
 TIMES = ("2026-01-02T03:04:05.678Z", "2026-01-02 03:04:05,678", "1700000000", "Dec 10 06:55:46", "1700000000123456", "now")
 LONG = ("x" * 256, "y" * 257, "z" * 1_100, "w" * 5_000)
 TEXTS = (
-    "a text",
-    "a text\nat x",
-    "语\n",
-    '{"msg":"within","level":"warn","x":1}',
-    "{no",
-    "{x} of {level}",
-    "2026-01-02T03:04:05.1Z stdout F said",
-    "ssh.service",
-    "failed\na.B: closed\n\tat a.B.c(B.java:1)",
-    "Error: closed\n    at empty (cart.js:77:1)\n",
-    "\tat a.B.c(B.java:1)\n\tat a.B.d(B.java:2)",
+    *("a text", "a text\nat x", "语\n", '{"msg":"within","level":"warn","x":1}', "{no", "{x} of {level}"),
+    *("2026-01-02T03:04:05.1Z stdout F said", "ssh.service", "failed\na.B: closed\n\tat a.B.c(B.java:1)"),
+    *("Error: closed\n    at empty (cart.js:77:1)\n", "\tat a.B.c(B.java:1)\n\tat a.B.d(B.java:2)"),
 )
 NUMBERS = (
     *("0", "-0", "-0.0", "0.0", "1", "3", "17", "30", "60", "99", "-1", "1.0", "3.5", "1e2", "200", "404", "9" * 18, "9" * 19, "9" * 60),
@@ -186,7 +167,6 @@ rules = st.one_of(
 
 
 def entries_of(found: Entries, size: int) -> list[list[Entry]]:
-    """Return the entries of each of n values."""
     by_value: list[list[Entry]] = [[] for _ in range(size)]
     for i, place in enumerate(found.row.tolist()):
         trace = None if found.trace is None else found.trace[i].as_py()

@@ -15,15 +15,10 @@ LEVELS = st.sampled_from([("error", "ERROR"), ("WARNING", "WARN"), ("Info", "INF
 JOINED = st.sampled_from(["_", "-", ".", "camel"])
 FRAMES = st.sampled_from(
     [
-        "\tat {0}.{1}.{2}(X.java:{3})",
-        "    at {1} (/app/{0}.js:{3}:1)",
-        "   at {0}.{1}.{2}(String a) in /src/{0}.cs:line {3}",
-        'Traceback (most recent call last):\n  File "/app/{0}.py", line {3}, in {1}',
-        "goroutine {3} [running]:\nmain.{1}(0x1)\n\t/app/{0}.go:{3} +0x1d",
-        "/app/{0}.rb:{3}:in `{1}'",
-        "#0 /app/{0}.php({3}): {1}()",
-        "   0: {0}::{1}::{2}\n             at ./src/{0}.rs:{3}:9",
-        "    ({0} 0.1.0) lib/{1}.ex:{3}: {2}/1",
+        *["\tat {0}.{1}.{2}(X.java:{3})", "    at {1} (/app/{0}.js:{3}:1)", "   at {0}.{1}.{2}(String a) in /src/{0}.cs:line {3}"],
+        *['Traceback (most recent call last):\n  File "/app/{0}.py", line {3}, in {1}'],
+        *["goroutine {3} [running]:\nmain.{1}(0x1)\n\t/app/{0}.go:{3} +0x1d", "/app/{0}.rb:{3}:in `{1}'", "#0 /app/{0}.php({3}): {1}()"],
+        *["   0: {0}::{1}::{2}\n             at ./src/{0}.rs:{3}:9", "    ({0} 0.1.0) lib/{1}.ex:{3}: {2}/1"],
     ]
 )
 

@@ -28,10 +28,7 @@ turns = st.one_of(
 
 
 class Play:
-    """One scene with its turns, and the checks.
-
-    Thread: the test's.
-    """
+    """One scene with its turns, and the checks."""
 
     def __init__(self, turns: list[Turn]) -> None:
         self._turns = turns

@@ -107,7 +107,6 @@ class Run(NamedTuple):
     batches: list[Ran]
 
     def batch_of(self) -> dict[int, int]:
-        """Return the index of each query's batch."""
         return {query: number for number, ran in enumerate(self.batches) for query in ran.queries}
 
     def latencies_s(self) -> list[float]:
@@ -225,18 +224,6 @@ def test_a_query_waits_for_the_rest_of_one_batch_and_leaves_with_the_next(load: 
 
 
 @settings(max_examples=20, deadline=None)
-@given(loads())
-def test_while_queries_arrive_no_batch_exceeds_the_cap_but_for_what_logs_are_owed_and_one_query(load: Load) -> None:
-    log_share = load.floor + load.longest - 1
-    for ran in simulate(load).batches:
-        if ran.queries:
-            assert ran.log_tokens <= log_share
-            assert ran.tokens <= max(ran.cap, ran.log_tokens + ran.first_query_tokens)
-        elif ran.capped:
-            assert ran.tokens <= max(ran.cap, log_share)
-
-
-@settings(max_examples=20, deadline=None)
 @given(loads(), st.sampled_from([0.0, 15.0]))
 def test_only_the_first_few_capped_batches_take_longer_than_the_target(load: Load, after_s: float) -> None:
     """At most two per cut: those that prove it."""
@@ -261,19 +248,6 @@ def test_what_logs_lose_is_the_start_of_one_batch_a_query_and_of_shorter_batches
     assert took_s <= engine.start_s * most_batches + engine.token_s * tokens + SLACK_S
     lost_s = took_s - tokens / load.budget * engine.seconds(load.budget)
     assert lost_s <= engine.start_s * (most_batches - tokens / load.budget) + SLACK_S
-
-
-@settings(max_examples=20, deadline=None)
-@given(loads())
-def test_when_queries_saturate_the_engine_logs_keep_their_floor(load: Load) -> None:
-    capacity_per_s = load.budget / load.engine.seconds(load.budget)
-    load = load._replace(queries_per_s=4 * capacity_per_s / load.longest_query)
-    run = simulate(load._replace(seconds=1_000 / load.queries_per_s))
-    held = [0, *accumulate(ran.log_tokens for ran in run.batches)]
-    for start in range(len(held)):
-        for end in range(start + 1, len(held)):
-            assert held[end] - held[start] >= (end - start) * load.floor - (load.longest - 1)
-    assert all(ran.queries for ran in run.batches[2:])
 
 
 @pytest.mark.parametrize(("engine", "budget"), [(LLAMA, 512), (VLLM, 1024)], ids=["llama", "vllm"])

@@ -92,7 +92,6 @@ def write_history(random: Random, *, changed: float, torn: float) -> list[Block]
 
 
 def read_by_oracle(written: Written) -> dict[Entry, list[Line]]:
-    """Return what a reader gets of each entry."""
     got: dict[Entry, list[Line]] = defaultdict(list)
     for one in sorted(oracle.union(oracle.Stored(*one) for one in written), key=lambda one: one.chunk):
         got[one.offset, one.sub].append(one)
@@ -153,5 +152,4 @@ def test_a_record_is_passed_over_exactly_if_readers_get_what_would_be_written(
 
 
 def written_of(stored: Sequence[Block]) -> Written:
-    """Return blocks with their lines."""
     return [(one.id, all_lines(PLACE, decode_lines(BlockColumns(one.places, one.texts, one.fields)))) for one in stored]

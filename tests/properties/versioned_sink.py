@@ -96,7 +96,6 @@ class VersionedSink(FakeSink):
         return {block.id: block.words for block in self._seen(strong=True) if block.id in ids}
 
     def now(self) -> dict[BlockId, Block]:
-        """Return what is stored now."""
         return {block.id: block for block in self._seen(strong=True)}
 
     def _call(self, apply: Callable[[], None]) -> None:

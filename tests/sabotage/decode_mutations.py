@@ -57,7 +57,7 @@ DECODE_MUTATIONS: Changes = {
     "consumers/decode/line_times.c: a time in the middle of a message is that of the line": (
         "return stands_behind_prefix((struct text){text.bytes, begin}, time->kind);",
         "return true;",
-        "consumers/decode/test_line_times.py::a_time_behind_anything_else_is_part_of_the_message",
+        "consumers/decode/test_line_times.py::every_rule_says_which_lines_have_a_time",
     ),
     "consumers/decode/find_levels.c: the end of any word in capitals is a level behind a channel": (
         "(head->text[place - 1] != '.' && head->text[place - 1] != ':')",

@@ -42,7 +42,6 @@ def read_compose(variables: Mapping[str, str] | None = None) -> dict[str, Any]:
 
 
 def image_of(service: str) -> str:
-    """Return the pinned image of a service."""
     image: str = read_compose()["services"][service]["image"]
     return image
 

@@ -24,11 +24,9 @@ class Damage:
         self._markers = [marker] * times
 
     def end(self) -> None:
-        """Stop all damage."""
         self._share, self._markers = 0.0, []
 
     def done_to(self, chunk: bytes) -> bytes:
-        """Return the chunk with its damage."""
         damaged = bytearray(chunk)
         while self._markers and (at := damaged.find(self._markers[-1])) >= 0:
             self._markers.pop()

@@ -26,10 +26,7 @@ _KAFKA, _MILVUS, _REDIS = 9092, 19_530, 6379
 
 
 class _Container:
-    """A container of a service of docker-compose.yml; a restart keeps its port and its files.
-
-    Thread: the test's.
-    """
+    """A container of a service of docker-compose.yml; a restart keeps its port and its files."""
 
     def __init__(self, service: str, ports: tuple[int, int], environment: Mapping[str, str], command: str = "", **options: Any) -> None:  # noqa: ANN401
         """Begin it; the first of its `ports` is the second one of 127.0.0.1. `options` as Docker takes them. Raises ServerMissing."""
@@ -67,10 +64,7 @@ class _Container:
 
 
 class DockerKafka(kafka.OwnKafka):
-    """One broker in its own container; a restart keeps its port and its records.
-
-    Thread: the test's.
-    """
+    """One broker in its own container; a restart keeps its port and its records."""
 
     def __init__(self) -> None:
         port = free_port()
@@ -101,10 +95,7 @@ class DockerKafka(kafka.OwnKafka):
 
 
 class DockerMilvus(milvus.OwnMilvus):
-    """One standalone server in its own container.
-
-    Thread: the test's.
-    """
+    """One standalone server in its own container."""
 
     def __init__(self) -> None:
         port = free_port()

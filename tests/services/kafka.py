@@ -22,10 +22,7 @@ _PAUSE_S = 0.1
 
 
 class KafkaServer:
-    """A broker on loopback that tests share: nobody stops it but who has started it.
-
-    Thread: the test's.
-    """
+    """A broker on loopback that tests share: nobody stops it but who has started it."""
 
     def __init__(self, bootstrap: str = "") -> None:
         self.bootstrap = bootstrap
@@ -48,10 +45,7 @@ class KafkaServer:
 
 
 class OwnKafka(KafkaServer, abc.ABC):
-    """A broker that only its owner uses, and that keeps its topics over a restart.
-
-    Thread: the test's.
-    """
+    """A broker that only its owner uses, and that keeps its topics over a restart."""
 
     @abc.abstractmethod
     def kill(self) -> None:

@@ -56,10 +56,7 @@ BROKER_SETTINGS = {
 
 
 class LocalKafka(OwnKafka):
-    """One local broker process; `close` stops it by its process id and removes its folder.
-
-    Thread: the test's.
-    """
+    """One local broker process; `close` stops it by its process id and removes its folder."""
 
     def __init__(self, *, port: int | None = None, logins: Mapping[str, str] | None = None, heap_mb: int = HEAP_MB) -> None:
         """`port`: a free one by default. `heap_mb` is enough for some hundred partitions.

@@ -28,7 +28,6 @@ _RUN = "import sys; sys.path.insert(0, sys.argv.pop(1)); import milvus; milvus.m
 
 
 def main() -> None:
-    """Run as a program."""
     number, wheel, folder = sys.argv[1:]
     with socket.socket() as anything:
         fcntl.ioctl(anything, _SET_FLAGS, struct.pack("16sH14x", b"lo", _UP))

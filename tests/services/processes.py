@@ -47,7 +47,6 @@ def stopped(pid: int) -> Iterator[None]:
 
 
 def _states(pid: int) -> list[str]:
-    """Return the state of each thread."""
     states = []
     for path in Path(f"/proc/{pid}/task").glob("*/stat"):
         try:
@@ -58,5 +57,4 @@ def _states(pid: int) -> list[str]:
 
 
 def offspring(pid: int) -> list[int]:
-    """Return its children, and theirs."""
     return [one for child in children(pid) for one in (child, *offspring(child))]

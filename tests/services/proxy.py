@@ -82,7 +82,6 @@ class Proxy(AbstractContextManager["Proxy"]):
 
     @property
     def passes(self) -> bool:
-        """Return whether answers are forwarded."""
         return "answers" not in self._held_ways
 
     @property

@@ -29,10 +29,7 @@ _AGAIN_S = 0.02
 
 
 class LocalRedis:
-    """One local `redis-server` process on 127.0.0.1, stopped by its process id.
-
-    Thread: the test's.
-    """
+    """One local `redis-server` process on 127.0.0.1, stopped by its process id."""
 
     def __init__(self, *options: str, port: int | None = None, sentinel: bool = False) -> None:
         """`options` as on the command line. For a `sentinel`, the first one is its settings file, and `port` repeats the port in it."""
@@ -48,7 +45,6 @@ class LocalRedis:
 
     @property
     def url(self) -> str:
-        """The address, as in `redis.url`."""
         return f"redis://127.0.0.1:{self.port}"
 
     def admin(self, **settings: Any) -> Any:  # noqa: ANN401 - redis-py's own settings, and its answers have no types
@@ -70,7 +66,6 @@ class LocalRedis:
             time.sleep(_AGAIN_S)
 
     def kill(self) -> None:
-        """Kill it; return when it is gone."""
         if self._process is not None:
             self._process.send_signal(signal.SIGKILL)
             self._process.wait(_STOP_S)

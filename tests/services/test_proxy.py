@@ -31,7 +31,6 @@ class _Server(socketserver.ThreadingTCPServer):
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[int]:
-    """The port of an echo server."""
     with _Server(("127.0.0.1", 0), _Echo) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
@@ -100,82 +99,12 @@ def test_everything_passes_unchanged_and_is_counted(proxy: Proxy) -> None:
     assert proxy.passed_bytes == {"questions": len(LARGE) + 5, "answers": len(LARGE) + 5}
 
 
-def test_held_answers_stay_here_while_questions_pass(proxy: Proxy, client: socket.socket) -> None:
-    proxy.hold()
-    client.sendall(b"question")
-    assert proxy.held.wait(WAIT_S)
-    assert (proxy.passes, proxy.passed_bytes["questions"]) == (False, 8)
-    assert comes_nothing(client)
-    proxy.release()
-    assert read(client, 8) == b"question"
-    assert proxy.passes
-    assert is_well(proxy)
-
-
-def test_a_black_hole_takes_connections_and_passes_nothing_either_way_until_it_is_released(proxy: Proxy, client: socket.socket) -> None:
-    proxy.silence()
-    with connect(proxy) as later:
-        client.sendall(b"one")
-        later.sendall(b"two")
-        assert proxy.held.wait(WAIT_S)
-        assert comes_nothing(client)
-        assert comes_nothing(later)
-        assert not proxy.passed_bytes
-        proxy.release()
-        assert (read(client, 3), read(later, 3)) == (b"one", b"two")
-        proxy.silence()
-        assert not proxy.gone.is_set()
-        later.close()
-        assert proxy.gone.wait(WAIT_S), "who leaves it is noted"
-
-
-def test_of_an_answer_only_the_first_bytes_pass(proxy: Proxy) -> None:
-    proxy.hold_after(1_000)
-    with connect(proxy) as client:
-        client.sendall(LARGE[:5_000])
-        assert read(client, 1_000) == LARGE[:1_000]
-        assert comes_nothing(client)
-    proxy.release()
-    assert is_well(proxy)
-
-
 def test_a_delay_holds_for_each_way_that_is_named(proxy: Proxy, client: socket.socket) -> None:
     for ways, least_s in ((("answers",), 0.15), ((), 0.35)):
         proxy.delay(0.2, *ways)
         begun_s = time.monotonic()
         assert echoed(client, b"x") == b"x"
         assert time.monotonic() - begun_s > least_s
-
-
-def test_a_trickle_ends_with_the_release(proxy: Proxy, client: socket.socket) -> None:
-    proxy.trickle(30.0)
-    client.sendall(b"abc")
-    assert read(client, 1) == b"a"
-    assert comes_nothing(client)
-    proxy.release()
-    assert read(client, 2) == b"bc"
-
-
-def test_a_reset_ends_open_connections_and_takes_new_ones(proxy: Proxy, client: socket.socket) -> None:
-    assert echoed(client, b"x") == b"x"
-    proxy.reset()
-    with pytest.raises(ConnectionResetError):
-        client.recv(1)
-    assert is_well(proxy)
-
-
-def test_who_is_refused_may_come_again_on_the_same_port(proxy: Proxy, client: socket.socket) -> None:
-    assert echoed(client, b"x") == b"x"
-    port = proxy.port
-    proxy.refuse()
-    with pytest.raises(ConnectionResetError):
-        client.recv(1)
-    with pytest.raises(ConnectionRefusedError):
-        connect(proxy)
-    proxy.refuse()
-    proxy.release()
-    assert proxy.port == port
-    assert is_well(proxy)
 
 
 def test_a_share_of_bytes_has_one_bit_turned_and_the_seed_says_which(proxy: Proxy) -> None:

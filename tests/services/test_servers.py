@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-import redis
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Producer
 
 from tests.services import kafka as kafka_servers
 from tests.services import milvus as milvus_servers
@@ -47,52 +46,12 @@ def _produce(bootstrap: str, topic: str, values: list[bytes]) -> None:
     assert refused == []
 
 
-def _consume(bootstrap: str, topic: str, group: str, number: int) -> list[bytes]:
-    consumer = Consumer({"bootstrap.servers": bootstrap, "log_level": 0, "group.id": group, "enable.auto.commit": False})
-    consumer.assign([TopicPartition(topic, 0, 0)])
-    try:
-        messages = consumer.consume(number, WAIT_S)
-        assert [message.error() for message in messages] == [None] * number
-        return [message.value() or b"" for message in messages]
-    finally:
-        consumer.close()
-
-
 def _answers(address: str) -> bool:
     return listens(int(address.rpartition(":")[2]))
 
 
 def _network(pid: int) -> Path:
     return Path(f"/proc/{pid}/ns/net").readlink()
-
-
-def test_records_outlive_a_kill_and_a_stop_and_the_port_stays_the_same(own_kafka: OwnKafka, unique: Unique) -> None:
-    topic, address = unique("logs"), own_kafka.bootstrap
-    own_kafka.create_topic(topic, partitions=3)
-    sent = [f"before {number}".encode() for number in range(100)]
-    _produce(address, topic, sent)
-    for end in (own_kafka.kill, own_kafka.stop):
-        end()
-        assert not _answers(address)
-        own_kafka.start()
-        assert own_kafka.bootstrap == address
-        _produce(address, topic, [b"after"])
-        sent.append(b"after")
-        assert _consume(address, topic, unique("group"), len(sent)) == sent
-
-
-@pytest.mark.process
-def test_a_redis_that_was_killed_comes_back_empty_on_its_port_and_is_gone_in_the_end() -> None:
-    with local_redis() as server:
-        server.admin().set("a", "b")
-        server.kill()
-        with pytest.raises(redis.ConnectionError):
-            server.admin().ping()
-        server.start()
-        server.start()
-        assert server.admin().get("a") is None
-    with pytest.raises(redis.ConnectionError):
-        server.admin().ping()
 
 
 @pytest.mark.process

@@ -33,10 +33,7 @@ _UNPACK = "import sys; sys.path.insert(0, sys.argv[1]); import milvus; milvus._i
 
 
 class WheelMilvus(OwnMilvus):
-    """One local server behind one port of 127.0.0.1; it ends with `close`, or with this process, even if that is killed.
-
-    Thread: the test's.
-    """
+    """One local server behind one port of 127.0.0.1; it ends with `close`, or with this process, even if that is killed."""
 
     def __init__(self, *, port: int | None = None) -> None:
         """`port`: a free one by default."""

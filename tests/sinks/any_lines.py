@@ -8,13 +8,7 @@ from sinks.row import TemplateText
 
 TIME_MS = 1_700_000_000_000
 _IDENTIFIERS = (
-    "blk_-1608999687919862906",
-    "10.250.19.102:54106",
-    "fe80::1",
-    "00:1b:44:11:3a:b7",
-    "a1/b2/c3",
-    "user7@host-9",
-    "req-38101a0b:7",
+    *("blk_-1608999687919862906", "10.250.19.102:54106", "fe80::1", "00:1b:44:11:3a:b7", "a1/b2/c3", "user7@host-9", "req-38101a0b:7"),
 )
 _WORDS = ("failed", "for", "503", "ünï", "“quoted”", "x" * 70, "\0", "\n", "\x1b[31m", "=", "2015-10-18T18:01:47.978Z", "18:01:47,978")
 TOKENS = st.one_of(st.sampled_from(_IDENTIFIERS + _WORDS), st.text("aB1 :/@._-\né", max_size=12))

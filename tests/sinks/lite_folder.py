@@ -33,7 +33,6 @@ class Faulty(MilvusConnection):
         return rows[1:] if self.short_answers >= 0 else rows
 
     def insert(self, layout: CollectionLayout, columns: Sequence[ColumnValues]) -> int:
-        """Do so for a while."""
         self.writes_left -= 1
         if self.writes_left < 0:
             raise Killed
@@ -84,5 +83,4 @@ def _filled(client: MilvusConnection, layout: CollectionLayout) -> set[int]:
 
 
 def found(stored: LiteBlocks, only: BlockFilter = BlockFilter()) -> set[BlockId]:  # noqa: B008 (immutable)
-    """Return the ids of the blocks that pass."""
     return set(stored.find(only).heads.ids)

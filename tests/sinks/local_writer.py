@@ -59,7 +59,6 @@ def write_until_refused(sink: MilvusSink, most_file_bytes: int) -> None:
 
 
 def main() -> None:
-    """Run as a program."""
     folder, most_file_bytes = sys.argv[1], int(sys.argv[2])
     sink = MilvusSink(MilvusSettings(uri=folder), SPACE)
     sink.open()

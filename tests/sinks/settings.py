@@ -21,5 +21,4 @@ def strong_sink(
     retention_s: float | None = None,
     say: Callable[[str], None] = lambda _line: None,
 ) -> MilvusSink:
-    """Return a sink that is not open yet."""
     return MilvusSink(with_settings(settings, consistency="Strong"), space, consumer_group=group, retention_s=retention_s, say=say)

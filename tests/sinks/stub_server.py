@@ -124,7 +124,6 @@ class StubServer(MilvusServicer):  # type: ignore[misc]
         return self._told(super().Search(request, context), context)
 
     def close(self) -> None:
-        """Stop at once."""
         self.answer.set()
         self.tell.set()
         self._server.stop(grace=None).wait()

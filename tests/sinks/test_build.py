@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import math
 
 import numpy as np
 import pytest
@@ -158,23 +157,6 @@ def test_interleaved_files_of_five_years_fill_their_blocks() -> None:
 def test_at_extreme_times_nothing_overflows() -> None:
     groups = gathered([2**63 - 1, -(2**63), 0, 2**63 - 1 - HOUR_MS, -(2**63) + HOUR_MS])
     assert [group.tags.tolist() for group in groups] == [[0, 3], [1, 4], [2]]
-
-
-def test_full_groups_go_at_once_and_the_rest_when_its_oldest_line_has_waited() -> None:
-    builder = Builder()
-    assert Builder().oldest_s is None
-    builder.add(lines_of([line(i) for i in range(1_000)]), np.arange(1_000), 1.0)
-    assert builder.take(1.4, flush_s=0.5) == []
-    builder.add(lines_of([line(i) for i in range(1_000, 1_100)]), np.arange(1_000, 1_100), 1.4)
-    (full,) = builder.take(1.4, flush_s=0.5)
-    assert (full.lines.size, full.since_s, builder.lines, builder.oldest_s) == (1_024, 1.0, 76, 1.4)
-    assert builder.bytes == sum(len(f"line {i}") for i in range(1_024, 1_100))
-    assert builder.take(1.8, flush_s=0.5) == []
-    (rest,) = builder.take(1.9, flush_s=0.5)
-    assert (rest.tags.tolist(), rest.since_s) == ([*range(1_024, 1_100)], 1.4)
-    assert (builder.lines, builder.bytes) == (0, 0)
-    assert builder.oldest_s is None
-    assert builder.take(math.inf, flush_s=0.5) == []
 
 
 def test_lines_that_wait_do_not_hold_the_memory_of_those_that_left() -> None:

@@ -8,10 +8,7 @@ RETENTION_S = 30 * 86_400.0
 
 
 class Machine:
-    """Both clocks, and what was said.
-
-    Thread: one.
-    """
+    """Both clocks, and what was said."""
 
     def __init__(self) -> None:
         self.monotonic_s = 50.0

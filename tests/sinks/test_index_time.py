@@ -29,10 +29,7 @@ class Stored(NamedTuple):
 
 @dataclass
 class World:
-    """An index, the machine's wrong wall clock, and one process after the other; `now_ms` is the real time.
-
-    Thread: one.
-    """
+    """An index, the machine's wrong wall clock, and one process after the other; `now_ms` is the real time."""
 
     now_ms: int = NOON_MS
     step_ms: int = 0

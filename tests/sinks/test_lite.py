@@ -69,7 +69,6 @@ def answers(sink: MilvusSink) -> bool:
 
 
 def one_line(error: pytest.ExceptionInfo[SinkMismatch]) -> str:
-    """Return the message, which must be one line."""
     assert "\n" not in str(error.value)
     return str(error.value)
 

@@ -13,7 +13,6 @@ WORD = st.integers(1, 2**28 - 1)
 
 
 def random_words(count: int, seed: int = 7) -> NDArray[np.int32]:
-    """Return that many words."""
     return np.random.default_rng(seed).integers(1, 2**28, count).astype(np.int32)
 
 

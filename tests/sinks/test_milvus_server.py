@@ -27,7 +27,6 @@ def remote(milvus: MilvusServer, unique: Callable[[str], str]) -> Iterator[Milvu
 
 
 def of_templates(settings: MilvusSettings) -> str:
-    """Return the name of the templates' collection."""
     return templates_name(settings.collection, SPACE.id)
 
 

@@ -18,7 +18,6 @@ ONE = block([line(1)])
 
 
 def numbered(thread: int, number: int) -> Block:
-    """Return a block of its own."""
     return ONE._replace(id=ONE.id._replace(run=f"{thread:020x}", first=number, last=number))
 
 

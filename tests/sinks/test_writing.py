@@ -9,7 +9,7 @@ from sinks.block import Block
 from sinks.milvus.faults import MilvusFault
 from sinks.milvus.fields import COLUMN_BYTES, CollectionLayout, blocks_layout, templates_layout
 from sinks.milvus.packing import ColumnValues
-from sinks.milvus.writing import block_batches, block_columns, template_batches, write_in_parts
+from sinks.milvus.writing import block_batches, template_batches, write_in_parts
 from sinks.sink import SinkRejected
 from tests.world import SPACE, block, line, template, unit
 
@@ -22,32 +22,6 @@ MOST_BYTES = bytes(COLUMN_BYTES // 4 * 3)
 
 def numbered(number: int, **changes: bytes) -> Block:
     return ONE._replace(id=ONE.id._replace(first=number, last=number))._replace(**changes)  # type: ignore[arg-type] # columns only
-
-
-def test_columns_are_those_of_the_layout_in_its_order() -> None:
-    columns = dict(zip(BLOCKS.names, block_columns([ONE, numbered(1)]), strict=True))
-    assert list(columns["id"]) == [str(ONE.id), str(numbered(1).id)]
-    for name in ("first_offset", "last_offset", "first_ms", "last_ms", "lines"):
-        assert list(columns[name]) == [getattr(ONE, name)] * 2
-    for name in ("topic", "epoch", "partition"):
-        assert list(columns[name]) == [getattr(ONE.id.place, name)] * 2
-    assert [list(values) for values in columns["services"]] == [["sshd"]] * 2  # type: ignore[arg-type]
-    assert columns["words"] == [ONE.words.tolist()] * 2
-    assert columns["templates"] == [ONE.head.templates.tolist()] * 2
-    assert np.shape(columns["pad"]) == (2, 2)
-
-
-def test_encoded_columns_are_sent_as_base64() -> None:
-    one = ONE._replace(places=bytes(range(240, 251)), texts=b"(\xb5/\xfd\x24\x05", fields=b"")
-    columns = dict(zip(BLOCKS.names, block_columns([one, one._replace(fields=b"\0")]), strict=True))
-    assert [columns[name] for name in ("places", "texts", "fields")] == [["8PHy8/T19vf4+fo="] * 2, ["KLUv/SQF"] * 2, ["", "AA=="]]
-
-
-def test_template_columns_carry_the_vectors_last() -> None:
-    one, two = template("one", unit(1.0)), template("two", unit(0.0, 1.0))
-    (columns,) = template_batches([one, two], TEMPLATES)
-    assert columns[:2] == ([one.template, two.template], ["one", "two"])
-    assert np.array_equal(columns[2], np.stack([unit(1.0), unit(0.0, 1.0)]))
 
 
 def test_an_id_stands_once_in_all_batches_together() -> None:
@@ -72,11 +46,6 @@ def test_texts_and_vectors_count_as_bytes() -> None:
     assert [len(columns[0]) for columns in template_batches(rows, templates_layout("vectail", SPACE._replace(dim=dim)))] == [2, 2, 1]
     rows = [template(f"{number}" + "é" * 30_000) for number in range(300)]
     assert [len(columns[0]) for columns in template_batches(rows, TEMPLATES)] == [99, 99, 99, 3]
-
-
-def test_no_rows_are_no_batch() -> None:
-    assert list(block_batches([], 1)) == []
-    assert list(template_batches([], TEMPLATES)) == []
 
 
 def place(**changes: object) -> Block:

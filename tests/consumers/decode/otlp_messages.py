@@ -11,7 +11,6 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 
 def any_value(value: Any) -> AnyValue:  # noqa: ANN401, PLR0911 - whatever an attribute holds
-    """Return a value as OTLP has it."""
     match value:
         case None:
             return AnyValue()
@@ -38,7 +37,6 @@ def key_values(attributes: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> lis
 
 
 def log_record(body: Any = None, attributes: Any = (), **others: Any) -> LogRecord:  # noqa: ANN401
-    """Return a log record."""
     return LogRecord(body=None if body is None else any_value(body), attributes=key_values(attributes), **others)
 
 

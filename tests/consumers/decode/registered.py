@@ -17,10 +17,7 @@ from consumers.schema import FetchedSchema, SchemaKey
 
 
 class Registered:
-    """A registry in memory and serialisers that write with it.
-
-    Thread: the test's.
-    """
+    """A registry in memory and serialisers that write with it."""
 
     def __init__(self) -> None:
         self.client = SchemaRegistryClient.new_client({"url": "mock://"})

@@ -20,8 +20,6 @@ TYPES = descriptor_pb2.FieldDescriptorProto
 
 
 class Line(NamedTuple):
-    """What became of one entry."""
-
     text: str
     level: str = ""
     service: str = ""

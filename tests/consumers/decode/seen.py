@@ -17,8 +17,6 @@ KAFKA_MS = 1_700_000_000_000
 
 
 class Seen(NamedTuple):
-    """An entry."""
-
     row: int
     sub: int
     text: str
@@ -33,7 +31,6 @@ class Seen(NamedTuple):
 def decode_values(
     values: Sequence[bytes | None], rules: DecodeRules | None = None, headers: Sequence[tuple[Header, ...]] | None = None
 ) -> Decoded:  # fmt: skip
-    """Decode values with a decoder of their own."""
     return Decoder(rules or DecodeRules()).decode(values, np.full(len(values), KAFKA_MS), headers)
 
 

@@ -3,7 +3,6 @@
 import json
 from base64 import b64encode
 from datetime import UTC, datetime
-from typing import Any
 
 from cloudevents.core.bindings.kafka import KafkaMessage, to_binary_event, to_structured_event
 from cloudevents.core.v1.event import CloudEvent
@@ -12,57 +11,16 @@ from hypothesis import strategies as st
 
 from consumers.decode.rules import DecodeRules
 from consumers.record import Header
-from tests.consumers.decode.seen import KAFKA_MS, Seen, decode_values, seen
+from tests.consumers.decode.seen import Seen, decode_values, seen
 
 EVENTS = DecodeRules(format="cloudevents")
 ATTRIBUTES = {"specversion": "1.0", "id": "e-7", "source": "/cart", "type": "cart.failed", "time": "2023-11-14T22:13:19.500Z"}
-FIELDS = {"cloudevents.event_id": "e-7", "cloudevents.event_source": "/cart", "cloudevents.event_type": "cart.failed"}
-TIME_MS = KAFKA_MS - 500
-BATCH: Header = ("content-type", b"application/cloudevents-batch+json; charset=UTF-8")
-
-
-def binary(**others: str) -> tuple[Header, ...]:
-    """Return the headers of an event; `content_type` stands for `content-type`."""
-    content_type = others.pop("content_type", None)
-    headers = [(f"ce_{name}", text.encode()) for name, text in {**ATTRIBUTES, **others}.items()]
-    return (*headers, *([] if content_type is None else [("content-type", content_type.encode())]))
 
 
 def entries(value: bytes, headers: tuple[Header, ...] = (), rules: DecodeRules = EVENTS) -> list[Seen]:
     decoded = decode_values([value], rules, [headers])
     assert not decoded.rejected
     return seen(decoded.entries)
-
-
-def structured(**others: Any) -> bytes:  # noqa: ANN401
-    return json.dumps({**ATTRIBUTES, **others}).encode()
-
-
-def test_a_batch_is_an_array_of_events_which_may_hold_several_entries_each() -> None:
-    batch = [{**ATTRIBUTES, "data": data} for data in ("text", [{"msg": "a"}, {"msg": "b"}], {"msg": "c"})]
-    for headers in ((), (BATCH,)):
-        found = entries(json.dumps(batch).encode(), headers)
-        assert [(entry.sub, entry.text) for entry in found] == list(enumerate(["text", "a", "b", "c"]))
-        assert all((entry.time_ms, entry.fields) == (TIME_MS, FIELDS) for entry in found)
-    assert entries(b"[]", (BATCH,)) == []
-
-
-def test_what_the_data_says_comes_before_what_the_event_says() -> None:
-    parent = "00-" + "ab" * 16 + "-" + "cd" * 8 + "-01"
-    data = {"msg": "m", "time": "2023-11-14T22:13:18Z", "trace_id": "own", "cloudevents.event_id": "other"}
-    (entry,) = entries(structured(data=data, traceparent=parent))
-    assert (entry.time_ms, entry.fields["trace_id"], entry.fields["cloudevents.event_id"]) == (KAFKA_MS - 2_000, "own", "other")
-    (entry,) = entries(structured(data="m", traceparent=parent))
-    assert (entry.fields["trace_id"], entry.fields["span_id"]) == ("ab" * 16, "cd" * 8)
-
-
-def test_attributes_that_are_too_long_are_left_out() -> None:
-    (entry,) = entries(structured(data={"msg": "m"}, source="s" * 257, subject="\u00e9" * 256))
-    assert entry.fields.keys() == {"cloudevents.event_id", "cloudevents.event_type", "cloudevents.event_subject"}
-    (entry,) = entries(structured(data={"msg": "m", **{f"n{i:02}": "x" * 250 for i in range(16)}}, subject="s" * 200))
-    assert {*FIELDS, "n14"} <= entry.fields.keys()
-    assert not {"cloudevents.event_subject", "n15"} & entry.fields.keys()
-    assert len(json.dumps(entry.fields, separators=(",", ":"))) <= 4_096
 
 
 def test_one_bad_event_of_a_batch_rejects_all_of_its_value() -> None:

@@ -5,24 +5,10 @@ from typing import Any
 import pytest
 
 from consumers.decode.json_template import rendered
+from tests.rows import rows
 
 
-@pytest.mark.parametrize(
-    ("template", "event", "text"),
-    [
-        ("no names", {}, "no names"),
-        ("{User} bought {N} of {@Item}", {"User": "bob", "N": 2, "Item": {"b": 1, "a": [1]}}, 'bob bought 2 of {"a":[1],"b":1}'),
-        ("for {$Price}", {"Price": 1.5}, "for 1.5"),
-        ("{Gone} {User}", {"User": None}, "{Gone} null"),
-        ("{{User}} {User}", {"User": "bob"}, "{User} bob"),
-        ("{N:000} {M:0.0} {User}", {"N": 7, "M": 1, "User": "bob", "@r": ["007", "1.0"]}, "007 1.0 bob"),
-        ("{N:000} {M:0.0}", {"N": 7, "M": 1, "@r": ["007"]}, "007 1"),
-        ("{N:000} {M:0.0}", {"N": 7, "M": 1, "@r": 5}, "7 1"),
-        ("{Name,-20}|{Name,5:x}", {"Name": "a"}, "a|a"),
-        ("{ no } {} {a b} {", {"a": 1}, "{ no } {} {a b} {"),
-        ("{User}", {"User": "{Other}", "Other": "x"}, "{Other}"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("template", "event", "text"), rows("serilog_templates"))
 def test_names_are_replaced_by_values(template: str, event: dict[str, Any], text: str) -> None:
     assert rendered(template, event) == text
 

@@ -12,7 +12,6 @@ from consumers.decode.rules import DecodeRules, FieldNames
 
 
 def kept(fields: dict[str, Any], *used: str, names: tuple[str, ...] = (), others: int = 16) -> dict[str, Any] | None:
-    """Return what is kept, in its order."""
     written = kept_object(fields, DecodeRules(names=FieldNames(keep=names), max_other_fields=others), used)
     return None if written is None else json.loads(written)
 

@@ -8,6 +8,7 @@ import pytest
 from consumers.columns import Column, null_column, string_column
 from consumers.decode.line_services import find_services
 from consumers.decode.line_zones import NO_ZONE
+from tests.rows import rows
 
 OTHER, SYSLOG = range(2)
 TIME = "Dec 10 06:55:46"
@@ -26,74 +27,9 @@ def service(message: str) -> str:
     return services(string_column([TIME + message]))[0]
 
 
-@pytest.mark.parametrize(
-    "between",
-    [
-        "", "[1]", "(a)", "(a)[1]", "(é)[中]", "()", "[]", " (svc[2])", "[1] (svc)", "[1] ()", " <Error>", "[1] <x_1>", "(a)[1] (b) <C>",
-        "[(]", "(<)",
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("behind", [":", ": x", ":\t", ":\nx", ":\r", ":\f"])
-def test_what_stands_between_a_tag_and_its_colon_is_no_part_of_it(between: str, behind: str) -> None:
-    # ` (svc)` and ` <Error>` come behind a process only.
-    expected = "" if between.startswith(" ") else "sshd"
-
-    assert service(f" web-1 sshd{between}{behind}") == expected
-
-
-@pytest.mark.parametrize(
-    "between",
-    [
-        "[1](a)", "(a)(b)", "[1][2]", "[1] [2]", "(a b)", "(a\tb)", "[1 2]", "[[1]]", "((a))", "(a(b)", "[a[b]", "[1", "(a", "[1]  (b)",
-        "[1] <a> (b)", "[1] <>", "[1] <é>", "[1] <a", "[1] <a b>", "[1] <a-b>", "{1}", "(]", "é", "=", "[1]x", "[1\n]",
-    ],
-)  # fmt: skip
-def test_anything_else_between_them_leaves_no_tag(between: str) -> None:
-    assert service(f" web-1 sshd{between}: x") == ""
-
-
-@pytest.mark.parametrize("behind", [":x", ":\tx y", ":é", "::", ":\0", ":\v", "", " ", ";"])
-def test_a_colon_and_white_space_or_the_end_follow_a_tag(behind: str) -> None:
-    assert service(f" web-1 sshd{behind}") == ""
-
-
-@pytest.mark.parametrize("tag", ["a", "_a", "/usr/bin/a-b.c_D9", "Z"])
-def test_a_tag_begins_with_a_letter_an_underscore_or_a_slash(tag: str) -> None:
-    assert service(f" web-1 {tag}: x") == service(f" {tag}: x") == tag
-    assert [service(f" web-1 {first}{tag}: x") for first in "1-.[é"] == [""] * 5
-
-
-@pytest.mark.parametrize("name", ["ERROR", "info", "Fatal", "ok", "TRACE2", "http"])
-def test_the_name_of_a_level_is_no_tag_and_no_host(name: str) -> None:
-    assert service(f" web-1 {name}: x") == service(f" {name} sshd: x") == service(f" <{name}> sshd: x") == ""
-    assert service(f" {name}-1 sshd: x") == "sshd"
-
-
-def test_one_blank_stands_before_the_host_and_before_the_tag() -> None:
-    assert [service(message) for message in (" web-1 sshd: x", "  sshd: x", "  web-1 sshd: x", " web-1  sshd: x")] == ["sshd", "", "", ""]
-
-
-def test_one_letter_is_a_tag_or_a_host() -> None:
-    assert (service(" E sshd: x"), service(" web-1 E: x")) == ("sshd", "E")
-
-
-@pytest.mark.parametrize("host", ["\u0131nfo", "\u017fevere", "\ufb01ne"])
-def test_a_host_is_compared_in_capitals_as_unicode_has_them(host: str) -> None:
-    assert service(f" {host} sshd: x") == ""
-
-
-@pytest.mark.parametrize("size", [62, 63, 64, 65])
-def test_hosts_and_tags_are_searched_for_64_bytes(size: int) -> None:
-    assert service(f" web-1 {'x' * size}: x") == ("x" * size if size <= 64 else "")
-    assert service(f" {'x' * size}: x") == ("x" * size if size < 64 else "")
-
-
-@pytest.mark.parametrize(
-    ("host", "expected"),
-    [("x" + "é" * 32, "sshd"), ("é" * 32 + "-", "sshd"), ("x" * 65, "sshd"), ("中" * 22, ""), ("\U0001f600" * 17, "")],
-)
-def test_a_host_that_is_cut_even_within_a_character_is_no_level(host: str, expected: str) -> None:
-    assert service(f" {host}sshd: x") == expected
+@pytest.mark.parametrize(("rule", "message", "expected"), rows("services"))
+def test_every_rule_gives_its_lines_their_service(rule: str, message: str, expected: str) -> None:
+    assert service(message) == expected, rule
 
 
 def test_a_tag_ends_within_the_head() -> None:

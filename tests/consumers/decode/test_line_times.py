@@ -12,6 +12,7 @@ from consumers.columns import Column, null_column, string_column
 from consumers.decode.found import NO_TIME
 from consumers.decode.line_zones import NO_ZONE, UNSURE_ZONE
 from consumers.decode.times import ACCESS, GLOG, NUMBER, OTHER, SYSLOG, find_times, iso_times
+from tests.rows import rows
 
 ISO = "2026-11-23T10:00:00Z"
 ISO_MS = 1_795_428_000_000
@@ -22,8 +23,6 @@ MOST_BYTES = 127
 
 
 class Seen(NamedTuple):
-    """One row of `LineTimes`."""
-
     local_ms: int
     zone_min: int
     has_year: int
@@ -92,82 +91,9 @@ def test_a_time_is_told_by_its_place_its_kind_and_what_is_written(line: str, see
     assert find(string_column([line])) == [seen]
 
 
-@pytest.mark.parametrize(
-    "prefix",
-    [
-        "[", "(", "<", '"', "'", "*", ".",
-        "- ", "AB ", "A1 ", "[x] ", "[] ", "<x> ", "warn ", "Warn: ", "SEVERE: ", "\u017fevere ", "1 ", "web-1 ", "x.py ", "x_y ", "/x ",
-        "é1 ", "http ", "https ", "ws ", "wss ", "1[ ",
-        "INFO\t ", "INFO \t ", "INFO [", "INFO (", "INFO <",
-        "a.b - ", "a.b | ", "a.b c.d ", "a.b - c.d ", "a.b c.d - ", "a.b\t- c.d | ", "-\t-\t-\t- ",
-        "I, [", "A, [", "[I ", "[C ",
-        "time=", 'time="', "ts=", "timestamp=", "date=", "at=", "t=",
-        "[info] ", "[info ] [", "[] [", "[ ] ", "[info]\t [", "[warning]\n ",
-        "/" + "x" * 62 + "\t", "/" + "x" * 62 + " ", "/" + "x" * 62 + " (",
-    ],
-)  # fmt: skip
-def test_a_time_counts_behind_a_prefix_that_is_no_prose(prefix: str) -> None:
-    assert has_time(f"{prefix}{ISO} x")
-
-
-@pytest.mark.parametrize(
-    "prefix",
-    [
-        "{", " ", "\t", "[[", "é",
-        "A ", "aB ", "AB", "[x y] ", "[x\ny] ", "[x]y ", "<x>y ", "info. ", "info:: ", "informed ", "x. ", "x.: ", "x[1] ", "x=1 ",
-        '"1 ', "1\n ", "httpx ", "\tINFO ", "INFO\n ",
-        "INFO [(", "INFO{",
-        "a.b x ", "a.b | | ", "a.b c.d e.f ", "| a.b ", "a.b\tc.d - e.f ", "a.b\t- c.d e.f ", "a.b\t- c.d\t- e.f ", "-\t-\t-\t-\t- ",
-        "X, [", "I,[", "[X ", "[II ",
-        "x=", "time==", "time:", "xtime=",
-        "[infos ] ", "[info [", "[info] x ", "[info]] ", "[info ]] ",
-        "/" + "x" * 63 + "\t", "/" + "x" * 63 + " ", "/" + "x" * 63 + " (",
-    ],
-)  # fmt: skip
-def test_a_time_behind_anything_else_is_part_of_the_message(prefix: str) -> None:
-    assert not has_time(f"{prefix}{ISO} x")
-
-
-@pytest.mark.parametrize(
-    "prefix",
-    ["::1 - - [", "::1 - frank [", "a b - c [", "a - b c [", "a b - c d [", "- - - [", "::1 [", "aF:0.9 [", "- ["],
-)  # fmt: skip
-def test_the_time_of_an_access_log_stands_behind_client_identity_and_user(prefix: str) -> None:
-    assert has_time(f"{prefix}{ACCESS_TIME} x")
-
-
-@pytest.mark.parametrize(
-    "prefix",
-    [
-        "xyz [", "::g [", "a b [", "a b c [", "a - [", "a b - [", "a  - b [", "a\n- - b [", "a b - c d e [", "a b c - d [", "a b c d [",
-        "a - b c d [", " [", "a - b[",
-    ],
-)  # fmt: skip
-def test_the_time_of_an_access_log_behind_anything_else_is_part_of_the_message(prefix: str) -> None:
-    assert not has_time(f"{prefix}{ACCESS_TIME} x")
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "1795428000 INFO", "1795428000 1", "1795428000\t-", "1795428000 é", "[1795428000]", "1795428000.5 ABC", "1795428000 err",
-        "1795428000 Severe: x", "- 1795428000 2005", "ABC 1795428000 2005", "A1 1795428000 2005",
-    ],
-)  # fmt: skip
-def test_a_number_is_a_time_between_what_stands_around_times(line: str) -> None:
-    assert has_time(line)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "1795428000", "1795428000 ", "1795428000 \n", "1795428000 AB", "1795428000 errs", "1795428000 err_", "1795428000-",
-        "1795428000x INFO", "1795428000:1 INFO", "1795428000,x INFO", "A 1795428000 2005", "web-1 1795428000 2005", "-  1795428000 2005",
-        "- 1795428000 bytes",
-    ],
-)  # fmt: skip
-def test_a_number_between_other_things_is_no_time(line: str) -> None:
-    assert not has_time(line)
+@pytest.mark.parametrize(("rule", "line", "expected"), rows("times/of_lines"))
+def test_every_rule_says_which_lines_have_a_time(rule: str, line: str, *, expected: bool) -> None:
+    assert has_time(line) is expected, rule
 
 
 def test_only_the_first_127_bytes_of_a_line_are_looked_at() -> None:

@@ -1,32 +1,22 @@
-"""OTLP as Protocol Buffers: each record an entry, with what its resource, its scope and itself say."""
+"""OTLP as Protocol Buffers: how it is written; what it says is in golden/cases/otlp.jsonl, written as JSON."""
 
+import json
+from base64 import b64encode
+from pathlib import Path
 from typing import Any
 
-import pytest
-from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData
+from google.protobuf.json_format import ParseDict
+from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from consumers.decode.rules import DecodeRules
 from consumers.rejection import Rejection
 from tests.consumers.decode.otlp_messages import log_record, logs_data
-from tests.consumers.decode.seen import KAFKA_MS, Seen, decode_values, seen
+from tests.consumers.decode.seen import Seen, decode_values, seen
 
+CASES = Path(__file__).parents[2] / "golden" / "cases" / "otlp.jsonl"
 OTLP = DecodeRules(format="otlp_proto")
-TRACE_ID, SPAN_ID = bytes(range(16)), bytes(range(8))
+TRACE_ID = bytes(range(16))
 NOT_OTLP = Rejection("decode", "undecodable", "undecodable: not OTLP logs")
-
-
-def entries(*records: LogRecord, rules: DecodeRules = OTLP, **origin: Any) -> list[Seen]:  # noqa: ANN401
-    """Return the entries of a value; they are the same when it comes again, and what is remembered of it is used."""
-    decoded = decode_values([logs_data(records, **origin).SerializeToString()] * 3, rules)
-    assert not decoded.rejected
-    first, *others = ([entry._replace(row=0) for entry in seen(decoded.entries) if entry.row == row] for row in range(3))
-    assert others == [first] * 2
-    return first
-
-
-def one(*args: Any, rules: DecodeRules = OTLP, origin: dict[str, Any] | None = None, **others: Any) -> Seen:  # noqa: ANN401
-    (entry,) = entries(log_record(*args, **others), rules=rules, **(origin or {}))
-    return entry
 
 
 def rejection(value: bytes, rules: DecodeRules = OTLP) -> Rejection:
@@ -34,137 +24,27 @@ def rejection(value: bytes, rules: DecodeRules = OTLP) -> Rejection:
     return reason
 
 
-def test_a_record_has_text_time_level_service_and_fields_of_itself_its_scope_and_its_resource() -> None:
-    entry = one(
-        "GET /cart took 12 ms",
-        {"http.response.status_code": 200, "url.path": "/cart", "retry": False, "duration": 12.5},
-        time_unix_nano=1_700_000_001_123_999_999,
-        observed_time_unix_nano=1,
-        severity_number=9,
-        severity_text="INFO",
-        trace_id=TRACE_ID,
-        span_id=SPAN_ID,
-        origin={
-            "resource": {"service.name": "cart", "k8s.pod.name": "cart-7", "host.name": "node-1", "os.type": "linux"},
-            "scope": {"scope.kind": "manual"},
-            "logger": "shop.Cart",
-        },
-    )
-    assert entry == Seen(
-        row=0,
-        sub=0,
-        text="GET /cart took 12 ms",
-        time_ms=1_700_000_001_123,
-        service="cart",
-        level="INFO",
-        fields={
-            "trace_id": TRACE_ID.hex(),
-            "span_id": SPAN_ID.hex(),
-            "host.name": "node-1",
-            "k8s.pod.name": "cart-7",
-            "logger": "shop.Cart",
-            "http.response.status_code": 200,
-            "duration": 12.5,
-            "retry": False,
-            "os.type": "linux",
-            "scope.kind": "manual",
-            "url.path": "/cart",
-        },
-        trace=None,
-    )
+def as_protobuf(document: dict[str, Any]) -> bytes:
+    """Return OTLP's JSON as Protocol Buffers."""
+    for record in (one for group in document["resourceLogs"] for logs in group["scopeLogs"] for one in logs["logRecords"]):
+        record.update({name: b64encode(bytes.fromhex(record[name])).decode() for name in ("traceId", "spanId") if name in record})
+    return bytes(ParseDict(document, LogsData(), ignore_unknown_fields=True).SerializeToString())
 
 
-@pytest.mark.parametrize(
-    ("body", "text"),
-    [
-        ("a line\n", "a line"),
-        ("é" * 100, "é" * 100),
-        ("x" * 127, "x" * 127),
-        ("x" * 128, "x" * 128),
-        ("x" * 20_000, "x" * 20_000),
-        (b"bytes \xff", "bytes \ufffd"),
-        ({"message": "inside", "n": 1}, "inside"),
-        ({"msg": "inside"}, "inside"),
-        ({"message": "", "msg": "second"}, "second"),
-        ({"log": {"deep": 1}}, '{"log":{"deep":1}}'),
-        (["a", 1, None, b"\x01"], '["a",1,null,"AQ=="]'),
-        (-5, "-5"),
-        (True, "true"),
-        (1.5, "1.5"),
-    ],
-)
-def test_a_body_of_any_type_has_a_text(body: Any, text: str) -> None:  # noqa: ANN401
-    assert one(body).text == text
-
-
-def test_members_of_a_body_are_fields_unless_the_whole_body_is_the_text() -> None:
-    assert one({"message": "m", "user": {"id": 7}, "host": "h"}).fields == {"host.name": "h", "user.id": 7}
-    assert one({"user": {"id": 7}}).fields == {}
-
-
-def test_a_record_without_a_body_is_its_event_and_exception_or_else_its_attributes() -> None:
-    attributes = {"exception.type": "E", "exception.message": "boom", "at": "x"}
-    assert one(None, attributes, event_name="failed").text == "failed: boom"
-    assert one(None, attributes).text == "boom"
-    assert one("", attributes, event_name="failed").text == "failed: boom"
-    assert one(None, {"n": 1}, event_name="failed")[2::4] == ("failed", {"n": 1})
-    assert one(None, {"n": 1, "b": "c"}, origin={"resource": {"host.name": "h"}})[2::4] == ('{"b":"c","n":1}', {"host.name": "h"})
-    assert one("body", event_name="named").fields == {"event.name": "named"}
+def test_what_is_written_as_json_says_the_same_as_protobuf_also_where_it_comes_again() -> None:
+    for case in map(json.loads, CASES.read_text(encoding="utf-8").splitlines()):
+        value = as_protobuf(json.loads(case["value"]))
+        names = ("text", "time_ms", "service", "level", "fields", "trace", "template")
+        wanted = [Seen(0, sub, *map(one.get, names)) for sub, one in enumerate(case["expected"])]
+        found = seen(decode_values([value] * 3, OTLP).entries)
+        assert found == [one._replace(row=row) for row in range(3) for one in wanted], case["name"]
 
 
 def test_a_record_with_nothing_is_no_entry_but_counts() -> None:
-    assert [(entry.sub, entry.text) for entry in entries(log_record("a"), log_record(), log_record("c"))] == [(0, "a"), (2, "c")]
+    value = logs_data([log_record("a"), log_record(), log_record("c")]).SerializeToString()
+    assert [(entry.sub, entry.text) for entry in seen(decode_values([value], OTLP).entries)] == [(0, "a"), (2, "c")]
     decoded = decode_values([logs_data([log_record()]).SerializeToString(), b"\x0a\x00"], OTLP)
     assert (decoded.empty.tolist(), decoded.rejected) == ([0, 1], [])
-
-
-def test_a_stack_trace_follows_the_text_and_is_no_field() -> None:
-    attributes = {"exception.type": "E", "exception.message": "boom", "exception.stacktrace": "E: boom\n  at f"}
-    entry = one("it failed", attributes)
-    assert (entry.trace, entry.fields) == ("\nE: boom\n  at f", {"exception.type": "E", "exception.message": "boom"})
-    assert one("it failed: E: boom\n  at f", attributes).trace is None
-    assert one(None, {"exception.stacktrace": "E: boom\n  at f"})[2:8:5] == ("E: boom\n  at f", None)
-
-
-@pytest.mark.parametrize(
-    ("written", "number", "level", "original"),
-    [
-        ("", 0, "", None),
-        ("", 17, "ERROR", None),
-        ("", -1, "", None),
-        ("error", 9, "ERROR", None),
-        ("Warning", 13, "WARN", "Warning"),
-        ("Audit", 9, "INFO", "Audit"),
-        ("Audit", 0, "", "Audit"),
-    ],
-)
-def test_a_level_is_what_the_text_names_else_the_number(written: str, number: int, level: str, original: str | None) -> None:
-    entry = one("x", severity_text=written, severity_number=number)
-    assert (entry.level, entry.fields.get("level.original")) == (level, original)
-
-
-@pytest.mark.parametrize(
-    ("logged", "observed", "time_ms"),
-    [(1_700_000_000_500_000_000, 7, 1_700_000_000_500), (0, 1_600_000_000_000_000_000, 1_600_000_000_000), (0, 0, KAFKA_MS)],
-)
-def test_the_time_is_when_it_was_logged_else_observed_else_kafkas(logged: int, observed: int, time_ms: int) -> None:
-    assert one("x", time_unix_nano=logged, observed_time_unix_nano=observed).time_ms == time_ms
-
-
-def test_ids_of_zeros_or_of_odd_lengths_are_what_they_are() -> None:
-    assert one("x", trace_id=bytes(16), span_id=bytes(8)).fields == {}
-    assert one("x", trace_id=b"\x01\x02").fields == {"trace_id": "0102"}
-    assert one("x", trace_id=b"\x01" * 129).fields == {}
-
-
-def test_what_is_nearest_to_a_record_counts() -> None:
-    origin = {"resource": {"a": "resource", "b": "resource", "c": "resource"}, "scope": {"a": "scope", "b": "scope"}}
-    assert one("x", [("a", "record"), ("a", "again")], origin=origin).fields == {"a": "record", "b": "scope", "c": "resource"}
-
-
-def test_a_record_may_name_the_service_that_its_resource_does_not() -> None:
-    assert one("x", {"service.name": "own"})[4:7:2] == ("own", {})
-    assert one("x", {"service.name": "own"}, origin={"resource": {"service.name": "all"}}).service == "all"
 
 
 def test_all_batches_of_a_value_are_numbered_on() -> None:
@@ -175,17 +55,6 @@ def test_all_batches_of_a_value_are_numbered_on() -> None:
     assert [(entry.row, entry.sub, entry.service) for entry in found] == [
         (row, sub, service) for row in (0, 1) for sub, service in enumerate("aabb")
     ]
-
-
-def test_long_and_many_fields_are_bounded() -> None:
-    assert one("x", {"fits": "y" * 256, "long": "y" * 257}).fields == {"fits": "y" * 256}
-    assert len(one("x", {f"n{i:03}": i for i in range(100)}).fields) == 16
-    assert list(one("x", {f"n{i:02}": "é" * 250 for i in range(16)}).fields) == [f"n{i:02}" for i in range(8)]
-
-
-def test_fields_that_nearly_reach_the_bound_are_all_kept() -> None:
-    resource = {f"name-{i:05}": "x" * 256 for i in range(15)}
-    assert one("x", {"z": 1}, origin={"resource": resource}).fields == {**resource, "z": 1}
 
 
 def test_a_value_whose_last_record_is_bad_has_no_entries() -> None:

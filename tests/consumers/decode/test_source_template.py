@@ -11,6 +11,7 @@ from consumers.decode.rules import DecodeRules, FieldNames
 from consumers.decode.source_template import SourceTemplates
 from tests.consumers.decode.otlp_messages import log_record, logs_data, otlp_json
 from tests.consumers.decode.seen import Seen, decode_values, seen
+from tests.rows import rows
 
 WRITTEN = "added {Count} of {Sku}"
 OTLP = DecodeRules(format="otlp_proto")
@@ -37,80 +38,10 @@ def otlp_template(*args: Any, rules: DecodeRules = OTLP, origin: dict[str, Any] 
     return found
 
 
-@pytest.mark.parametrize(
-    ("written", "logger", "text"),
-    [
-        (WRITTEN, "Shop.Cart", "Shop.Cart: added {Count} of {Sku}"),
-        (WRITTEN, "", WRITTEN),
-        (WRITTEN, "L" * 256, "L" * 256 + ": " + WRITTEN),
-        (WRITTEN, "L" * 257, WRITTEN),
-        ("no placeholder", "Shop", "Shop: no placeholder"),
-        ("添加了 {Count}", "", "添加了 {Count}"),
-        ("%s failed after %d ms", "", "%s failed after %d ms"),
-        ("{Message}", "Shop", None),
-        ("{Message:l} {0} [{Code}]", "Shop", None),
-        ("%s: %-5.2f %(name)s", "Shop", None),
-        (" \t\n", "Shop", None),
-        ("", "Shop", None),
-        ("503", "Shop", None),
-    ],
-)
+@pytest.mark.parametrize(("written", "logger", "text"), rows("source_templates/named"))
 def test_a_template_is_named_with_its_logger_and_says_more_than_placeholders(written: str, logger: str, text: str | None) -> None:
     templates = SourceTemplates(DecodeRules())
     assert [templates.text_of(written, logger) for _ in range(2)] == [text, text]
-
-
-@pytest.mark.parametrize(
-    "document",
-    [
-        EVENT,
-        {"@m": "added 3 of sku-77", "@mt": WRITTEN},
-        {"MessageTemplate": WRITTEN, "Properties": {"Count": 3, "Sku": "sku-77"}},
-        {"MessageTemplate": WRITTEN, "RenderedMessage": "added 3 of sku-77"},
-        {"messageTemplate": WRITTEN, "message": "added 3 of sku-77"},
-        {"Message": "added 3 of sku-77", "State": {"Message": "added 3 of sku-77", "{OriginalFormat}": WRITTEN}},
-        {"message": "added 3 of sku-77", "{OriginalFormat}": WRITTEN},
-        {"message.template": WRITTEN, "msg": "added 3 of sku-77"},
-        {"body": "added 3 of sku-77", "message_template": {"text": WRITTEN}},
-        {"message": "added 3 of sku-77", "sentry": {"message": {"template": WRITTEN}}},
-        {"message": "added 3 of sku-77", "labels": {"MessageTemplate": WRITTEN}},
-        {"log": json.dumps(EVENT) + "\n", "stream": "stdout"},
-        {"log": {"msg": "added 3 of sku-77", "@mt": WRITTEN}},
-        {"message": '{"msg":"added 3 of sku-77"}', "message.template": WRITTEN},
-    ],
-    ids=",".join,
-)
-def test_a_record_carries_its_template_and_keeps_the_text_that_was_made_of_it(document: dict[str, Any]) -> None:
-    assert template(document) == WRITTEN
-    assert {entry.text for entry in read(*[document] * 3)} == {"added 3 of sku-77"}
-
-
-@pytest.mark.parametrize("field", ["SourceContext", "logger", "logger.name", "log.logger", "Category", "categoryName"])
-def test_the_logger_stands_before_the_template(field: str) -> None:
-    assert template({**EVENT, field: "Shop.Cart"}) == f"Shop.Cart: {WRITTEN}"
-
-
-@pytest.mark.parametrize("properties", [None, "none", {}])
-def test_names_without_values_stay_in_a_text_that_is_a_template(properties: object) -> None:
-    (entry,) = read({"MessageTemplate": WRITTEN, "Properties": properties})
-    assert (entry.text, entry.template) == (WRITTEN, WRITTEN)
-
-
-def test_pythons_name_is_the_logger_beside_its_level() -> None:
-    document = {"message": "x", "message.template": WRITTEN, "name": "shop.cart"}
-    assert template(document) == WRITTEN
-    assert template({**document, "levelname": "INFO"}) == f"shop.cart: {WRITTEN}"
-
-
-def test_serilogs_properties_name_the_logger() -> None:
-    event = {"MessageTemplate": "stock is low", "Properties": {"SourceContext": "Shop.Cart"}}
-    (entry,) = read(event)
-    assert (entry.template, entry.fields["logger"]) == ("Shop.Cart: stock is low", "Shop.Cart")
-
-
-@pytest.mark.parametrize("written", ["", " ", "{Message}", None, 5, ["a"], {"a": "b"}])
-def test_what_says_nothing_is_no_template(written: object) -> None:
-    assert template({"msg": "x", "MessageTemplate": written, "logger": "Shop"}) is None
 
 
 def test_records_without_a_template_have_no_column_of_them() -> None:
@@ -126,10 +57,6 @@ def test_the_settings_switch_templates_off_and_name_more_of_them() -> None:
     assert template(document, DecodeRules(names=trusted)) == "<*> of <*> added"
     assert template(document, DecodeRules(names=trusted, source_templates=False)) is None
     assert read(document)[0]._replace(template=None) == read(document, rules=DecodeRules(source_templates=False))[0]
-
-
-def test_terminal_escape_codes_go_from_templates() -> None:
-    assert template({"msg": "x", "@mt": "\x1b[32madded\x1b[0m {Count}"}) == "added {Count}"
 
 
 def test_a_template_is_carried_through_envelopes() -> None:

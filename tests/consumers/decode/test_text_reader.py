@@ -11,6 +11,7 @@ from consumers.decode.decoder import Decoder
 from consumers.decode.escapes import strip_escapes
 from consumers.decode.rules import DecodeRules, FieldNames
 from consumers.decode.text_reader import without_nul
+from tests.rows import rows
 
 KAFKA_MS = 1_795_400_000_000
 AT_MS = 1_795_000_000_123
@@ -24,19 +25,7 @@ def entries(values: list[bytes], decoder: Decoder | None = None) -> list[Entry]:
     return list(zip(as_texts(found.text), found.time_ms.tolist(), found.fields.to_pylist(), strict=True))
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "2026-11-18T11:06:40.123Z stdout G text",
-        "2026-11-18T11:06:40.123Z stdoutF text that goes on",
-        "2026-11-18T11:06:40.123Z  stdout F text",
-        "2026-11-18T11:06:40.1234567890Z stdout F text",
-        "2026-11-18T11:06:40.123 stdout F text, without a zone",
-        " 2026-11-18T11:06:40.123Z stdout F text",
-        "2026-11-18T11:06:40.123Z INFO it goes to stdout F text",
-        "2026-11-18T11:06:40.123Z stdin F text",
-    ],
-)
+@pytest.mark.parametrize("line", rows("containers/no_lines"))
 def test_what_is_not_quite_a_container_runtimes_line_stays(line: str) -> None:
     assert find_cri(string_column([line])) is None
 
@@ -47,21 +36,7 @@ def test_stream_and_mark_of_a_container_runtimes_line_are_kept_whatever_the_rule
         assert entries([value], Decoder(rules)) == [("a par", AT_MS, '{"cri.partial":true,"log.iostream":"stderr"}')]
 
 
-@pytest.mark.parametrize(
-    ("coloured", "plain"),
-    [
-        ("\x1b[31mred\x1b[0m and \x1b[1;38;5;208mmore\x1b[m", "red and more"),
-        ("\x1b]0;a title\x07text", "text"),
-        ("\x1b]8;;https://example.com\x1b\\a link\x1b]8;;\x1b\\", "a link"),
-        ("\x1b(Bplain\x1b7\x1b8\x1bM", "plain"),
-        ("\x1b[?25lhidden\x1b[2K\x1b[1A", "hidden"),
-        ("cut off \x1b[31", "cut off \x1b[31"),
-        ("cut off \x1b]0;title", "cut off \x1b]0;title"),
-        ("käse \x1b[32m語\x1b[0m", "käse 語"),
-        ("\x1b", "\x1b"),
-        ("[31m is no code", "[31m is no code"),
-    ],
-)
+@pytest.mark.parametrize(("coloured", "plain"), rows("escape_codes"))
 def test_escape_codes_go(coloured: str, plain: str) -> None:
     assert as_texts(strip_escapes(string_column([coloured]))) == [plain]
     assert as_texts(strip_escapes(string_column(["a", coloured, "b"]))) == ["a", plain, "b"]

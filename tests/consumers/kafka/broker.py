@@ -31,10 +31,7 @@ class Description(NamedTuple):
 
 
 class Broker:
-    """Answers and obeys as the test says, and notes what it was told.
-
-    Thread: the test's.
-    """
+    """Answers and obeys as the test says, and notes what it was told."""
 
     def __init__(self, topic_epoch: str | None = "e", expired: ExpiredPolicy = "earliest") -> None:
         self.states: dict[Partition, PartitionState] = {}

@@ -19,10 +19,7 @@ Unique = Callable[[str], str]
 
 
 class Place:
-    """A topic, a group, and members of it, which are closed after the test.
-
-    Thread: the test's.
-    """
+    """A topic, a group, and members of it, which are closed after the test."""
 
     def __init__(self, bootstrap: str, topic: str, group: str) -> None:
         self.bootstrap, self.topic, self.group = bootstrap, topic, group

@@ -7,8 +7,6 @@ from consumers.record import Partition, Record, Records
 
 
 class Error:
-    """An error of the client."""
-
     def __init__(self, name: str, reason: str) -> None:
         self._name, self._reason = name, reason
 
@@ -89,5 +87,4 @@ class Message:
 
 
 def each_of(fetched: Sequence[Records]) -> list[Record]:
-    """Return the records one by one."""
     return [records.record(row) for records in fetched for row in range(records.size)]

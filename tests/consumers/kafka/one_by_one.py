@@ -12,8 +12,6 @@ DAMAGED = "damaged data"
 
 
 class Spec(NamedTuple):
-    """A message."""
-
     partition: Partition
     offset: int
     error: str = ""
@@ -32,10 +30,7 @@ class Spec(NamedTuple):
 
 
 class OneByOne:
-    """Every position that the client is asked for exists, and the client obeys at once.
-
-    Thread: the test's.
-    """
+    """Every position that the client is asked for exists, and the client obeys at once."""
 
     def __init__(self, end_offset: int) -> None:
         self._end_offset = end_offset

@@ -13,7 +13,6 @@ _TOPIC, _PARTITION, _VALUE, _TIME, _HEADERS, _END = 1, 3, 4, 8, 10, 0
 
 
 def client_library() -> ctypes.CDLL:
-    """Return the C library that the Python client uses."""
     found = list(Path(confluent_kafka.__file__).parents[1].glob("confluent_kafka.libs/librdkafka*"))
     if not found:
         skip_or_fail("the client's C library does not lie beside it")

@@ -29,10 +29,7 @@ REASON = (
 
 
 class Stopped:
-    """Partitions that the client has stopped; resumes each where its state says.
-
-    Thread: the test's.
-    """
+    """Partitions that the client has stopped; resumes each where its state says."""
 
     def __init__(self, *, start: StartPolicy = "earliest", expired: ExpiredPolicy = "stop") -> None:
         self.states: dict[Partition, PartitionState] = {}

@@ -27,8 +27,6 @@ class Message:
 
 
 class Queue:
-    """The client's own queue."""
-
     def __init__(self, sizes: list[int]) -> None:
         self.left: list[Any] = [Message(number, size) for number, size in enumerate(sizes)]
         self.asked: list[int] = []

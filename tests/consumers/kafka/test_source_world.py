@@ -67,10 +67,7 @@ def test_a_broker_with_nothing_to_say_is_not_away(place: Place) -> None:
 
 
 class Late:
-    """Wraps the client of a member: a rebalance happens in its next `consume`, after records of every partition were polled.
-
-    Thread: the test's.
-    """
+    """Wraps the client of a member: a rebalance happens in its next `consume`, after records of every partition were polled."""
 
     def __init__(self, client: Any, is_over: Callable[[], bool], turn: Callable[[], object]) -> None:  # noqa: ANN401 - the client
         self._client = client

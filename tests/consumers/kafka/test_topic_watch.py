@@ -32,10 +32,7 @@ class Cluster:
 
 
 class Watched:
-    """A watch and what it has said; `look` is one whole look.
-
-    Thread: the test's.
-    """
+    """A watch and what it has said; `look` is one whole look."""
 
     def __init__(self, subscription: Subscription = APP) -> None:
         self.cluster = Cluster()
@@ -59,7 +56,6 @@ class Watched:
 
 
 def wait_for_looks() -> None:
-    """Wait until no look is under way."""
     for thread in threading.enumerate():
         if thread.name == "topics":
             thread.join(WAIT_S)

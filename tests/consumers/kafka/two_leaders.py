@@ -10,10 +10,7 @@ _WAIT_S = 10.0
 
 
 class TwoLeaders:
-    """One topic with one partition; every `lead` begins another leader epoch, from 1 on.
-
-    Thread: the test's.
-    """
+    """One topic with one partition; every `lead` begins another leader epoch, from 1 on."""
 
     def __init__(self, topic: str) -> None:
         self.topic = topic
@@ -54,6 +51,5 @@ class TwoLeaders:
         assert producer.flush(_WAIT_S) == 0
 
     def close(self) -> None:
-        """End the cluster."""
         self._library.rd_kafka_mock_cluster_destroy(self._cluster)
         self._library.rd_kafka_destroy(self._owner)

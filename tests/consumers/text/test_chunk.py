@@ -63,26 +63,12 @@ def test_a_column_whose_texts_all_fit_comes_back_uncopied() -> None:
     text = string_column(["short", "x" * LIMIT, "short"])
     cut = new_chunker().split(text)
     assert cut.text is text
+    assert cut.size == 3
     assert cut.row.tolist() == [0, 1, 2]
     assert cut.chunk.tolist() == [0, 0, 0]
     assert cut.chunks.tolist() == [1, 1, 1]
     assert cut.template.values == ("short", "x" * LIMIT)
     assert cut.too_long.tolist() == []
-
-
-def test_the_columns_say_which_piece_of_which_text_a_piece_is() -> None:
-    cut = new_chunker(max_chunks=2).split(string_column(["first", "y" * 30, "z" * 1000, "first", "x" * 21]))
-    assert cut.row.tolist() == [0, 1, 1, 3, 4, 4]
-    assert cut.chunk.tolist() == [0, 0, 1, 0, 0, 1]
-    assert cut.chunks.tolist() == [1, 2, 2, 1, 2, 2]
-    assert as_texts(cut.text) == ["first", "y" * 15, "y" * 15, "first", "x" * 10, "x" * 11]
-    assert cut.size == 6
-    assert cut.too_long.tolist() == [2]
-    assert [str(column.dtype) for column in (cut.row, cut.chunk, cut.chunks, cut.too_long)] == ["int64", "int32", "int32", "int64"]
-
-
-def test_a_text_is_split_at_its_line_ends_first() -> None:
-    assert split("one. two three\nfour, five six\nseven eight\n") == ["one. two three\n", "four, five six\n", "seven eight\n"]
 
 
 def test_a_word_of_60000_bytes_is_split_or_refused() -> None:

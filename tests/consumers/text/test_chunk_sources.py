@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import pytest
-
 from consumers.columns import Coded, Column, as_texts, coded, string_column
 from consumers.text.chunk import Chunker
 from consumers.text.mask import Masker
@@ -40,11 +38,6 @@ def test_a_source_template_is_the_template_and_the_text_stays() -> None:
     assert [cut.template.text(i) for i in range(4)] == ["{User} came", "{User} came", "a line", "{User} left"]
 
 
-@pytest.mark.parametrize("source", [None, "", "x" * (LIMIT + 1), "x" * 61])
-def test_a_template_that_is_none_or_does_not_fit_leaves_its_text_as_it_is(source: str | None) -> None:
-    assert split(["bob came", "ann came"], [source, "{User} came"]) == [[("bob came", "bob came")], [("ann came", "{User} came")]]
-
-
 def test_a_long_text_is_one_piece_if_its_masked_text_is_short() -> None:
     text = f"{'1' * 50} bytes"
     assert split([text], ["{Size} bytes"], chunker=new_chunker(Masker().mask_column)) == [[(text, "{Size} bytes")]]
@@ -74,9 +67,3 @@ def test_a_text_that_is_surely_short_is_not_masked_where_a_template_is() -> None
 
     split(["bob came", "ann came", "a line"], ["{User} came", "{User} came", None], chunker=new_chunker(mask))
     assert sorted(seen) == ["a line", "{User} came"]
-
-
-def test_the_values_of_templates_are_distinct_where_a_text_is_masked_to_another_ones_template() -> None:
-    cut = new_chunker().split(string_column(["same", "x", "same", "y" * 30]), None, string_column([None, "same", "same", "gone"]))
-    assert cut.template.values.count("same") == 1
-    assert sorted(set(cut.template.codes.tolist())) == list(range(len(cut.template.values)))

@@ -22,10 +22,7 @@ MERGES = [(0, 1), (2, 3), (0, 3), (4, 5)]
 
 
 class RacingSink(FakeSink):
-    """Holds 12 lines, merged pair by pair and then by fours.
-
-    Thread: one.
-    """
+    """Holds 12 lines, merged pair by pair and then by fours."""
 
     def __init__(self, random: Random, *, longest_call_s: float) -> None:
         super().__init__(DIM, orders_blocks=False)

@@ -23,7 +23,6 @@ class Watched:
             self.sink.write_blocks([block([line(number) for number in range(first, last + 1)], run(of), first, last)])
 
     def new(self) -> list[tuple[int, int]]:
-        """Look, and return the numbers of what arrived."""
         before = self.watch.end
         self.now_s += 1.0
         self.watch.look()

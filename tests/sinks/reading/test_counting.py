@@ -113,8 +113,3 @@ def test_the_top_values_stay_with_all_their_buckets(reader: BlockReader) -> None
 def test_time_and_buckets_come_together(reader: BlockReader, query: CountQuery) -> None:
     with pytest.raises(ValueError, match="buckets"):
         reader.count(query)
-
-
-def test_no_template_counts_nothing(reader: BlockReader) -> None:
-    assert reader.count(CountQuery(templates=())).rows == []
-    assert reader.count(CountQuery(LineFilter(since_ms=5, until_ms=5))).rows == []

@@ -16,7 +16,6 @@ def reader_of(*blocks: list[Line], page_blocks: int = 128) -> tuple[FakeSink, Bl
 
 
 def times(reader: BlockReader, until_ms: int, most: int) -> list[int]:
-    """Read from 0 on, stretch by stretch."""
     found: list[int] = []
     reach = Reach(0)
     while reach.time_ms < until_ms:

@@ -23,10 +23,7 @@ LINES = [line(offset) for offset in range(12)]
 
 
 class SlowSink(FakeSink):
-    """Every call takes time; blocks can be gone for readers that are not strong, or for all of them.
-
-    Thread: one.
-    """
+    """Every call takes time; blocks can be gone for readers that are not strong, or for all of them."""
 
     def __init__(self) -> None:
         super().__init__(DIM)

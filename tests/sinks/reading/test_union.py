@@ -55,21 +55,6 @@ def is_hidden(one: BlockId, among: Sequence[BlockId]) -> bool:
     return one.last <= max((other.last for other in run_of[: run_of.index(one)]), default=-1)
 
 
-def test_blocks_of_two_runs_share_where_their_offsets_overlap() -> None:
-    first, second = [line(offset) for offset in range(10)], [line(offset) for offset in range(9, 12)]
-    found = heads(block(first[:5], run(1)), block(first[5:], run(1), 1), block(second, run(2)), block([line(20)], run(2), 1))
-    assert sharing_blocks(found).tolist() == [False, True, True, False]
-    only_the_first = np.array([True, False, False, False])
-    assert not sharing_blocks(found, only_the_first).any()
-
-
-def test_a_long_block_shares_with_one_in_its_middle() -> None:
-    found = heads(
-        block([line(0), line(100)], run(1)), block([line(50)], run(2)), block([line(60)], run(2), 1), block([line(101)], run(2), 2)
-    )
-    assert sharing_blocks(found).tolist() == [True, True, True, False]
-
-
 def test_blocks_of_one_run_share_only_where_their_numbers_intersect() -> None:
     lines = [line(offset) for offset in range(6)]
     settled_out_of_order = heads(block([lines[0], lines[5]], run(1), 0), block(lines[1:4], run(1), 1))
@@ -98,29 +83,9 @@ def test_of_two_copies_that_of_the_later_run_holds() -> None:
     assert held(part([old, line(2)], 1), part([new], 2)) == [[line(2)], [new]]
 
 
-def test_a_whole_copy_holds_against_a_later_torn_one() -> None:
-    whole, torn = chunks(1, "a", "b"), chunks(1, "a", "b1", "b2")[:2]
-    assert held(part(whole, 1), part(torn, 2)) == [whole, []]
-
-
-def test_of_torn_copies_the_latest_holds() -> None:
-    first, second = chunks(1, "a", "b")[:1], chunks(1, "c", "d", "e")[1:]
-    assert held(part(first, 1), part(second, 2)) == [[], second]
-
-
-def test_pieces_of_one_text_cut_in_one_way_combine_over_runs() -> None:
-    pieces = chunks(1, "a", "b", "c")
-    assert held(part(pieces[:2], 1), part(pieces[1:], 2)) == [pieces[:1], pieces[1:]]
-
-
 def test_pieces_of_other_cuts_never_combine() -> None:
     """Union by piece would give run 1's first chunk and run 2's second."""
     first, second = chunks(1, "a", "b")[:1], chunks(1, "x", "y")[1:]
     whole = chunks(1, "a", "b")
     assert held(part(first, 1), part(second, 2)) == [[], second]
     assert held(part(whole, 1), part(second, 2)) == [whole, []]
-
-
-def test_several_entries_of_one_record_are_no_copies_of_each_other() -> None:
-    lines = [line(1, sub=sub, entries=3) for sub in range(3)]
-    assert held(part(lines[:2], 1), part(lines[1:], 2)) == [lines[:1], lines[1:]]

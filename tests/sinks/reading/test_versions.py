@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 
 from sinks.block import BlockId, BlockPlace, Lines
 from sinks.line import Line
@@ -22,7 +21,6 @@ def line(offset: int, *, leaders: tuple[int, int] = (3, 3), **values: Any) -> Li
 
 
 def entries(offset: int, *subs: int, of: int, text: str = "old") -> list[Line]:
-    """Return some of the entries of a record that has `of`."""
     return [line(offset, sub=sub, entries=of, text=f"{text} {sub}") for sub in subs]
 
 
@@ -173,10 +171,3 @@ def test_a_hollow_entry_makes_its_record_whole() -> None:
     rest = entries(5, 0, 2, of=3, text="new")
     refused = hollowed(lines_of(entries(5, 1, of=3)))
     assert held(entries(5, 0, 1, of=2), rest, refused) == [[], rest, []]
-
-
-@pytest.mark.parametrize("partition", [0, 1])
-def test_records_of_another_partition_have_nothing_to_do_with_it(partition: int) -> None:
-    one, other = line(5, text="one"), line(5, text="other", partition=partition)
-    parts = [part([one], 1), UnionPart(BlockId(PLACE._replace(partition=partition), run(2), 0, 0), lines_of([other]))]
-    assert [mask.tolist() for mask in unite(parts)] == [[partition == 1], [True]]
