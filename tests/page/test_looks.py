@@ -6,9 +6,10 @@ from playwright.sync_api import Page, expect
 
 from tests.page.parts import TABS, hits, open_hit, ready, tab
 from tests.page.stub_world import StubWorld
-from tests.page.watched import WIDE, Watched, sideways
+from tests.page.watched import Watched, sideways
 
 pytestmark = pytest.mark.process
+PHONE = 390
 ADDRESSES = {
     name: f"/?since=all&tab={tab}" for name, tab in zip(TABS, ("search", "templates", "live", "lag", "letters", "doctor"), strict=True)
 }
@@ -20,16 +21,43 @@ def violations(page: Page) -> list[str]:
     return [f"{one['id']}: {one['help']}: {[node['html'][:160] for node in one['nodes'][:3]]}" for one in found]
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", WIDE), ("dark", WIDE), ("light", 360)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", TABS)
-def test_axe_core_finds_nothing_and_nothing_scrolls_sideways_on(
-    name: str, scheme: str, width: int, world: StubWorld, watched: Watched
-) -> None:
-    page = watched.open(f"{world.url}{ADDRESSES[name]}", width=width, scheme="dark" if scheme == "dark" else "light")
-    ready(watched, page, name)
-    watched.picture(page, f"{name}-{scheme}-{width}", whole=True)
-    assert sideways(page) <= 0
-    assert violations(page) == []
+def test_axe_core_finds_nothing_and_nothing_scrolls_sideways_on(name: str, scheme: str, world: StubWorld, watched: Watched) -> None:
+    for width in (1440, 1024, PHONE):
+        page = watched.open(f"{world.url}{ADDRESSES[name]}", width=width, scheme="dark" if scheme == "dark" else "light")
+        ready(watched, page, name)
+        watched.picture(page, f"{name}-{scheme}-{width}", whole=True)
+        assert sideways(page) <= 0
+        assert violations(page) == []
+    filters = page.get_by_role("button", name="Filters")
+    if filters.count():
+        filters.click()
+        watched.settle(page)
+        watched.picture(page, f"{name}-{scheme}-{PHONE}-filters", whole=True)
+        assert sideways(page) <= 0
+        assert violations(page) == []
+
+
+def test_on_a_phone_one_button_holds_what_narrows_down_and_says_how_much_of_it_is_set(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?level=ERROR&service=payments", width=PHONE)
+    ready(watched, page, "Search")
+    box = hits(page).first.bounding_box()
+    assert box is not None
+    assert box["y"] <= 350
+    rows = page.get_by_role("navigation", name="Views").get_by_role("link").evaluate_all("all => all.map((one) => one.offsetTop)")
+    assert len(set(rows)) == 1
+    times = page.get_by_role("group", name="Time range")
+    expect(times).to_be_hidden()
+    button = page.get_by_role("button", name="Filters (2)")
+    expect(button).to_have_attribute("aria-expanded", "false")
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(button).to_have_attribute("aria-expanded", "true")
+    expect(times).to_be_visible()
+    expect(page.get_by_role("group", name="Service").get_by_role("checkbox", name="payments")).to_be_checked()
+    page.get_by_role("button", name="Remove service payments").click()
+    expect(page.get_by_role("button", name="Filters (1)")).to_be_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -130,7 +130,9 @@ def test_hits_are_asked_for_before_all_else_because_the_worker_answers_one_query
     ],
 )
 @pytest.mark.parametrize("age_ms", [0, MINUTE_MS * 600], ids=["fresh", "old"])
-def test_a_search_sends_at_most_three_requests_and_the_first_screen_six(fresh_world: Callable[..., StubWorld], watched: Watched, address: str, age_ms: int) -> None:
+def test_a_search_sends_at_most_three_requests_and_the_first_screen_six(
+    fresh_world: Callable[..., StubWorld], watched: Watched, address: str, age_ms: int
+) -> None:
     now_ms = int(time.time() * 1000)
     world = fresh_world(lines=shop_lines(now_ms - age_ms))
     page = watched.open(f"{world.url}/{address}")

@@ -12,6 +12,7 @@ import { time } from "./format.js";
 import { exportMenu } from "./export_menu.js";
 import { facets as facetPanel } from "./facets.js";
 import { filterChips } from "./chips.js";
+import { filterButton } from "./filter_button.js";
 import { errorsFirst } from "./first_screen.js";
 import { results } from "./results.js";
 import { savedSearches } from "./saved_searches.js";
@@ -42,12 +43,15 @@ export function open(view, first) {
   const list = results();
   const facets = facetPanel(offerNames);
   const more = el("button", { type: "button", class: "more", hidden: true, onclick: () => go({ k: String(nextCount(read())) }, { replace: true }) }, "Show more");
+  const narrowing = filterButton(view, () => facets.node.querySelector("details")?.setAttribute("open", ""));
   const share = el("button", { type: "button", onclick: copyLink }, "Copy link");
   const line = el("div", { hidden: true });
   const body = el("div", {}, chart.node, el("div", { class: "columns" }, facets.node, el("section", { class: "found", "aria-label": "Results" }, el("h2", { class: "visually-hidden" }, "Results"), list.node, more)));
-  const tools = el("div", { class: "row search-tools" }, picker.node, el("span", { class: "grow" }), saved.node, wrapButton(), exports.node, share);
+  const tools = el("div", { class: "row search-tools narrowing" }, picker.node, el("span", { class: "grow" }), saved.node, wrapButton(), exports.node, share);
   view.append(el("h1", { class: "visually-hidden" }, "Search"), el("div", { class: "search-head" }, bar.node, tools, chips.node), status.node, line, body);
 
+  bar.node.append(narrowing.node);
+  for (const one of [chips.node, facets.node]) one.classList.add("narrowing");
   let asked = new AbortController();
   let range = rangeOf(first);
   /** What is on the screen: the question without and with the number of hits. */
@@ -70,6 +74,7 @@ export function open(view, first) {
   function update(state) {
     bar.update(state);
     chips.update(state);
+    narrowing.update(state);
     lineView?.close();
     lineView = null;
     line.hidden = state.line === "";
@@ -254,6 +259,7 @@ export function open(view, first) {
       list.clear();
       status.close();
       clear(view);
+      view.classList.remove("filters-open");
     },
   };
 }

@@ -11,7 +11,7 @@ const MODES = /** @type {[string, string][]} */ ([["", "Meaning and words"], ["d
  */
 export function searchBar(choose, toHits) {
   const box = el("input", { type: "search", id: "question", name: "q", autocomplete: "off", spellcheck: "false", maxlength: 4096, enterkeyhint: "search", placeholder: "What happened? A question, words, or an id", "aria-label": "Search the logs" });
-  const mode = el("select", { "aria-label": "Search by", onchange: () => box.value.trim() && submit() }, MODES.map(([value, text]) => el("option", { value }, text)));
+  const mode = el("select", { class: "narrowing", "aria-label": "Search by", onchange: () => box.value.trim() && submit() }, MODES.map(([value, text]) => el("option", { value }, text)));
   const node = el("form", { class: "search-bar", role: "search", onsubmit: submit }, el("div", { class: "box" }, box, el("kbd", { "aria-hidden": "true" }, "/")), mode, el("button", { class: "primary" }, "Search"));
 
   /** @param {Event} [event] */

@@ -23,8 +23,9 @@ export function found(state, answer, range, isWidened, tookMs) {
   const cut = [whyIncomplete(answer, "Not everything could be read in time: there may be more.")].filter(Boolean);
   if (count === 0) return ["Nothing found."];
   if (isListing(state)) {
-    const rising = range.since_ms === null ? "" : answer.begins_ms === undefined ? "then what is new or rises, " : `(the index begins at ${time(answer.begins_ms)}: too late to call anything new), `;
-    return [`Families of lines ${range.label}: errors first, ${rising}then the most frequent.`, ...widened, ...cut, took];
+    const rising = range.since_ms === null || answer.begins_ms !== undefined ? "" : "then what is new or rises, ";
+    const young = answer.begins_ms === undefined ? [] : [`The index begins at ${time(answer.begins_ms)}, too late to call anything new.`];
+    return [`Errors first, ${rising}then the most frequent families, ${range.label}.`, ...young, ...widened, ...cut, took];
   }
   if (state.q.trim() === "") return [`The newest ${plural(count, "line")} ${range.label}.`, ...widened, ...cut, took];
   if (isExact(state, answer)) return [`${plural(count, "line has", "lines have")} it${count >= wanted(state) ? " at least: these are the newest" : ""}, ${range.label}.`, ...widened, ...cut, took];

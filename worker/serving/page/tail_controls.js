@@ -2,6 +2,7 @@
 
 import { el } from "./dom.js";
 import { filterChips } from "./chips.js";
+import { filterButton } from "./filter_button.js";
 import { filterInputs } from "./filter_inputs.js";
 import { go } from "./state.js";
 
@@ -25,13 +26,10 @@ export function tailControls({ pause, empty }) {
   const pauseButton = el("button", { type: "button", class: "primary", onclick: pause }, "Pause");
   const filters = filterInputs((changes) => go(changes, { replace: true }));
   const chips = filterChips();
-  const node = el(
-    "div",
-    { class: "controls card" },
-    el("div", { class: "row" }, pauseButton, el("button", { type: "button", onclick: empty }, "Clear"), form),
-    filters.node,
-    chips.node,
-  );
+  const node = el("div", { class: "controls card" });
+  const narrowing = filterButton(node);
+  for (const one of [mode, filters.node, chips.node]) one.classList.add("narrowing");
+  node.append(el("div", { class: "row" }, pauseButton, el("button", { type: "button", class: "narrowing", onclick: empty }, "Clear"), form, narrowing.node), filters.node, chips.node);
 
   function type() {
     clearTimeout(typing);
@@ -56,6 +54,7 @@ export function tailControls({ pause, empty }) {
       mode.value = state.mode === "dense" ? "dense" : "words";
       filters.update(state);
       chips.update(state);
+      narrowing.update(state);
     },
   };
 }

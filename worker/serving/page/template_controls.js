@@ -1,6 +1,7 @@
 // What can be chosen on the Templates tab: which list, which time, compared with what, which words.
 
 import { filterChips } from "./chips.js";
+import { filterButton } from "./filter_button.js";
 import { filterInputs } from "./filter_inputs.js";
 import { clear, el } from "./dom.js";
 import { localInput, number } from "./format.js";
@@ -42,14 +43,11 @@ export function templateControls(again) {
   const comparison = el("div", { class: "row", hidden: true }, el("label", { for: "template-against" }, "compared with"), against, other);
   const filters = filterInputs((changes) => go({ ...changes, k: "" }));
   const chips = filterChips();
-  const node = el(
-    "div",
-    { class: "controls card" },
-    el("div", { class: "row" }, el("div", { class: "segments", role: "group", "aria-label": "Which templates" }, buttons), form),
-    el("div", { class: "row" }, range.node, comparison, el("button", { type: "button", class: "small", onclick: again }, "Refresh")),
-    filters.node,
-    chips.node,
-  );
+  const node = el("div", { class: "controls card" });
+  const narrowing = filterButton(node);
+  const times = el("div", { class: "row" }, range.node, comparison, el("button", { type: "button", class: "small", onclick: again }, "Refresh"));
+  for (const one of [mode, times, filters.node, chips.node]) one.classList.add("narrowing");
+  node.append(el("div", { class: "row" }, el("div", { class: "segments", role: "group", "aria-label": "Which templates" }, buttons), form, narrowing.node), times, filters.node, chips.node);
 
   function type() {
     clearTimeout(typing);
@@ -89,6 +87,7 @@ export function templateControls(again) {
       if (state.before_until) until.value = localInput(Number(state.before_until));
       filters.update(state);
       chips.update(state);
+      narrowing.update(state);
       if (show === "frequent") buttons.forEach((button, place) => (button.textContent = LISTS[place][1]));
     },
     showNumbers(changes, most) {
