@@ -80,7 +80,7 @@ def test_while_records_wait_in_kafka_answers_say_so_and_the_lag_tab_has_a_dot(wo
         expect(lag).to_be_visible()
         ask(page, "zebra")
         expect(status(page)).to_contain_text(said)
-        expect(status(page)).to_contain_text("Nothing fits.")
+        expect(status(page)).to_contain_text(f"Nothing fits among the {len(world.lines)} lines in all time.")
         tab(page, "Templates")
         expect(status(page)).to_contain_text(said)
     with world.behind():
@@ -322,12 +322,22 @@ def test_an_identifier_finds_the_lines_that_have_it(world: StubWorld, watched: W
     expect(hits(page)).to_have_count(sum((line.text or "").endswith(f" {address}") for line in world.lines))
 
 
-def test_when_nothing_matches_it_says_so_and_what_to_try(world: StubWorld, watched: Watched) -> None:
+def test_where_nothing_fits_that_says_among_how_many_lines_and_what_to_try(fresh_world: Callable[..., StubWorld], watched: Watched) -> None:
+    now_ms = int(time.time() * 1000)
+    world = fresh_world(lines=[line for line in shop_lines(now_ms) if line.time > now_ms - 40 * MINUTE_MS])
     page = watched.open(f"{world.url}/?since=15m&q=submarine")
-    expect(hits(page)).to_have_count(0)
-    expect(status(page)).to_contain_text(re.compile("no|nothing", re.IGNORECASE))
-    status(page).get_by_role("button", name=re.compile("all time", re.IGNORECASE)).click()
+    expect(status(page)).to_have_text(re.compile(r"^Nothing fits among the [1-9]\d* lines in the last 15 minutes\. Search all time $"))
+    status(page).get_by_role("button", name="Search all time").click()
     expect(page).to_have_url(re.compile(r"[?&]since=all(&|$)"))
+    expect(status(page)).to_have_text(f"Nothing fits among the {len(world.lines)} lines in all time. Try fewer or other words.")
+    page.goto(f"{world.url}/?since=6h&q=submarine&level=WARN&mode=words")
+    warnings = sum(line.level == "WARN" for line in world.lines)
+    said = rf"^Nothing fits among the {warnings} lines in the last 6 hours that pass the filters, the first of which is of \d{{4}}-.*\d\. "
+    expect(status(page)).to_have_text(re.compile(rf"{said}Search all time Search by meaning, too Clear the filters $"))
+    page.goto(f"{world.url}/?since=0&until={now_ms - 60 * MINUTE_MS}&q=submarine&level=WARN")
+    expect(status(page)).to_contain_text(re.compile(rf"No line .* passes the filters. There are {warnings} lines at other times, from "))
+    page.goto(f"{world.url}/?since=15m&q=submarine&service=nobody")
+    expect(status(page)).to_contain_text("No line passes these filters, at any time.")
 
 
 def test_an_index_without_lines_is_not_a_blank_page(fresh_world: Callable[..., StubWorld], watched: Watched) -> None:

@@ -46,12 +46,14 @@ export async function nothingFound(state, range, status, signal) {
   const anyTime = filtersOf(state, { ...range, since_ms: null, until_ms: null });
   const hasFilters = Object.keys(anyTime).length > 0;
   const hasTime = range.since_ms !== null || range.until_ms !== null;
+  const count = (/** @type {any} */ filters) => ask("/api/counts", { by: ["level"], filters }, { signal });
   try {
-    const answer = await ask("/api/counts", { by: ["level"], filters: anyTime }, { signal });
-    const { counts } = answer;
+    const answer = await count(filtersOf(state, range));
     const behind = behindSentence(answer) || arrivingSentence(answer);
     const first = behind ? [`${behind} `] : [];
-    if (counts.length > 0) status.say(...first, ...(state.q.trim() ? noFit(state, range, hasTime, hasFilters) : notInTime(range, counts)));
+    if (answer.counts.length > 0) return status.say(...first, ...noFit(state, range, answer, hasFilters));
+    const { counts } = hasTime ? await count(anyTime) : answer;
+    if (counts.length > 0) status.say(...first, ...notInTime(range, counts, hasFilters));
     else if (hasFilters) status.say(...first, "No line passes these filters, at any time. ", clearFilters());
     else status.say(...first, "The index holds no lines yet. They appear some seconds after they reach Kafka; the Lag tab says how far the worker is, the Doctor tab what is missing.");
   } catch (error) {
@@ -59,11 +61,18 @@ export async function nothingFound(state, range, status, signal) {
   }
 }
 
-/** @param {any} state @param {import("./range.js").Range} range @param {boolean} hasTime @param {boolean} hasFilters */
-function noFit(state, range, hasTime, hasFilters) {
+/**
+ * Lines were looked at, and none of them fits.
+ * @param {any} state @param {import("./range.js").Range} range @param {any} answer counts of these lines @param {boolean} hasFilters
+ */
+function noFit(state, range, { counts, complete, behind }, hasFilters) {
+  const lines = sum(counts);
+  const begin = Math.min(...counts.map((/** @type {any} */ one) => one.first));
+  const isYoung = range.since_ms !== null && begin - range.since_ms > ((range.until_ms ?? Date.now()) - range.since_ms) / 2;
   const wordsOnly = state.mode === "words";
+  const hasTime = range.since_ms !== null || range.until_ms !== null;
   return [
-    hasTime ? `Nothing fits ${range.label}. ` : "Nothing fits. ",
+    `Nothing fits among the ${plural(lines, "line")}${complete || behind ? "" : " or more"} ${range.label}${hasFilters ? " that pass the filters" : ""}${isYoung ? `, the first of which is of ${time(begin)}` : ""}. `,
     hasTime && [offer("Search all time", { since: "all", until: "" }), " "],
     wordsOnly && [offer("Search by meaning, too", { mode: "" }), " "],
     hasFilters && [clearFilters(), " "],
@@ -71,14 +80,20 @@ function noFit(state, range, hasTime, hasFilters) {
   ];
 }
 
-/** @param {import("./range.js").Range} range @param {{lines: number, first: number, last: number}[]} counts of all time */
-function notInTime(range, counts) {
+/** @param {{lines: number}[]} counts */
+function sum(counts) {
+  return counts.reduce((all, one) => all + one.lines, 0);
+}
+
+/** @param {import("./range.js").Range} range @param {{lines: number, first: number, last: number}[]} counts of all time @param {boolean} hasFilters */
+function notInTime(range, counts, hasFilters) {
   const [first, last] = [Math.min(...counts.map((one) => one.first)), Math.max(...counts.map((one) => one.last))];
   return [
-    `No lines ${range.label}. There are ${plural(counts.reduce((sum, one) => sum + one.lines, 0), "line")} from ${time(first)} to ${time(last)} (${relative(last)}). `,
+    `No line ${range.label}${hasFilters ? " passes the filters" : ""}. There ${sum(counts) === 1 ? "is" : "are"} ${plural(sum(counts), "line")} at other times, from ${time(first)} to ${time(last)} (${relative(last)}). `,
     offer("Show all time", { since: "all", until: "" }),
     " ",
     offerLastHour(last),
+    hasFilters && [" ", clearFilters()],
   ];
 }
 
