@@ -6,6 +6,7 @@ the model's and Milvus's libraries. Every error ends as one line on standard err
 """
 
 from collections.abc import Callable
+from functools import partial
 from threading import Event
 from typing import Annotated
 
@@ -204,20 +205,24 @@ def estimate_verb(
     ] = 20_000,
     rate: Annotated[str, typer.Option(help="How fast logs arrive: lines a second, or bytes a second like 50MB/s.", metavar="N")] = "1000",
     topic: Annotated[str | None, typer.Option(help="Topic whose settings hold; default: the first.", metavar="NAME")] = None,
+    details: Annotated[bool, typer.Option("--details", help="Show all figures, and what they rest on.")] = False,
     shared: Shared,
 ) -> None:
     """Predict what your log files will need.
 
-    Templates, tokens, memory, disk and time, and how many workers a rate needs. Reads a sample, tries the engine for two seconds, and
-    sends nothing anywhere: needs no Kafka, no Redis, no Milvus.
+    How many workers and partitions a rate needs, and how much room in Milvus; with --details also templates, tokens and memory. Reads a
+    sample, tries the engine for two seconds, and sends nothing anywhere: needs no Kafka, no Redis, no Milvus.
 
     Files with no more lines than the sample are read whole and counted; of standard input, the first lines are read.
     """
+    from worker.cli.absent_server import said_if_slow
     from worker.cli.estimate_screen import shown_estimate
     from worker.cli.estimate_verb import EstimateOptions, estimate_files, parse_rate
 
     options = EstimateOptions(files=tuple(files), sample_lines=sample, rate=parse_rate(rate), topic=topic)
-    shared.print(estimate_files(shared.settings(), options), shown_estimate)
+    with said_if_slow(warn, "trying the model and its engine, which takes some seconds (vLLM: half a minute)"):
+        facts = estimate_files(shared.settings(), options)
+    shared.print(facts, partial(shown_estimate, details=details))
 
 
 @app.command("compact")

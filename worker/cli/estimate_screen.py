@@ -1,4 +1,4 @@
-"""What a person sees of `vectail estimate`: a table of both modes and a conclusion.
+"""What a person sees of `vectail estimate`: what is needed, and what was read; with `--details` a table of both modes.
 
 Pure: takes the facts of `worker.cli.estimate_verb`, returns text of at most 80 columns.
 """
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from worker.cli.estimate_verb import EstimateJson
 from worker.cli.screen_tables import Column, plain, table
-from worker.runtime.wording import counted
+from worker.runtime.wording import counted, seconds_of
 
 _THOUSAND = 1_000
 _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
@@ -21,12 +21,13 @@ class _Row(NamedTuple):
     rests_on: str = ""
 
 
-def shown_estimate(facts: EstimateJson) -> str:
+def shown_estimate(facts: EstimateJson, *, details: bool) -> str:
     """Return the text for the terminal."""
     read = (_what_was_read(facts), f"Read as the settings of topic {facts['topic']} say.", *_left_out(facts))
     if not facts["entries"]:
         return "\n".join((*read, "There is nothing to index in it."))
-    return "\n".join((*read, "", *_table(facts), "", *_conclusion(facts)))
+    more = ("", *_table(facts), "", *_engine(facts)) if details else ("`--details` shows the figures behind it.",)
+    return "\n".join((*_needs(facts), "", *read, *_saved(facts), *more))
 
 
 def shown_bytes(size_bytes: float) -> str:
@@ -107,9 +108,7 @@ def _rows(facts: EstimateJson) -> Iterator[_Row]:
     yield _Row("  99 of 100 lines have at most", "tokens_per_entry_p99", _number)
     yield _Row("  the longest line has", "tokens_per_entry_max", _number)
     yield _Row("lines too long for the model: split", "chunked_entries", _number, scaled)
-    yield _Row(f"tokens/s at {facts['rate_lines_per_s']:,.10g} lines/s", "needed_tokens_per_s", _number, "computed")
     yield _Row("engine: seconds for all templates", "engine_s", _one_digit, "measured")
-    yield _Row("engine: lines/s it keeps up with", "engine_lines_per_s", _number, "measured")
     yield _Row("memory for all vectors", "memory_bytes", _bytes, "computed")
     yield _Row("Redis", "redis_bytes", _bytes, "computed")
     yield _Row("Milvus: blocks of lines", "milvus_blocks", _number, scaled)
@@ -119,18 +118,34 @@ def _rows(facts: EstimateJson) -> Iterator[_Row]:
     yield _Row("Milvus Lite: all of it on disk", "milvus_lite_disk_bytes", _bytes, "computed")
 
 
-def _conclusion(facts: EstimateJson) -> Iterator[str]:
+def _needs(facts: EstimateJson) -> Iterator[str]:
+    """Say what the rate takes: workers for lines of known templates, room for the lines, and the engine for each template once."""
+    rate = facts["rate_lines_per_s"]
+    size = shown_bytes(rate * facts["bytes"] / facts["lines"])
+    workers, partitions, kept = facts["workers"], facts["partitions"], facts["milvus_kept_bytes"]
+    many = "" if workers is None or partitions is None else f": {counted(workers, 'worker')}, {counted(partitions, 'partition')} a topic"
+    yield f"For {_rounded(rate)} lines/s, {size}/s{many}."
+    if kept is not None:
+        yield f"{facts['kept_days']:,.10g} days of it take about {shown_bytes(kept)} in Milvus."
+    ours = facts[facts["mode"]]
+    if ours["engine_s"] is not None:
+        about = "about " if facts["basis"] == "sample" else ""
+        yield f"Engine: {about}{_number(ours['templates'])} templates once, in {seconds_of(ours['engine_s'])}; then only new ones."
+
+
+def _engine(facts: EstimateJson) -> Iterator[str]:
     engine = facts["engine"]
     if engine["tokens_per_s"] is None:
         yield f"Engine: {engine['name']} computed nothing, so no times are known."
     else:
         measured = f"{engine['measured_tokens']:,} tokens in {engine['measured_s']:.1f} s"
-        yield f"Engine: {engine['name']} computes {engine['tokens_per_s']:,.0f} tokens/s here ({measured})."
+        yield f"Engine: {engine['name']} computes {_rounded(engine['tokens_per_s'])} tokens/s here ({measured})."
     if engine["failed_batches"]:
         yield f"Failed batches, not in this figure: {engine['failed_batches']:,}."
-    if facts["workers"] is not None:
-        rate = f"{facts['rate_lines_per_s']:,.10g} lines/s of known templates"
-        yield f"Workers for {rate}, each half busy: {facts['workers']:,}."
+    yield "A worker is half busy at this rate, with lines of known templates."
+
+
+def _saved(facts: EstimateJson) -> Iterator[str]:
     mode = facts["mode"]
     other = "exact" if mode == "template" else "template"
     modes = {"template": facts["template"], "exact": facts["exact"]}
@@ -140,3 +155,8 @@ def _conclusion(facts: EstimateJson) -> Iterator[str]:
         f"Of 1,000 lines, {about}{free[mode]:,} need no embedding: their template came before.\n"
         f"In mode {other} it is {about}{free[other]:,}. When the same lines come again, none does."
     )
+
+
+def _rounded(number: float) -> str:
+    """Return a number with the three digits that a measurement has."""
+    return f"{float(f'{number:.3g}'):,.10g}"

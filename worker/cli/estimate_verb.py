@@ -25,7 +25,7 @@ from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.model.space import Digester, EmbeddingSpace
 from worker.embedding.tokenizer import Tokenizer
 from worker.estimate.engine_measurement import EngineMeasurement, measure_engine
-from worker.estimate.estimate import RESTS_ON, EstimateInputs, Rate, SampleScale, estimate_mode, workers_for
+from worker.estimate.estimate import DAY_S, RESTS_ON, USUAL_DAYS, EstimateInputs, Rate, SampleScale, estimate_mode, workers_for
 from worker.estimate.line_measurement import BATCH_LINES, LineMeasurement, LineTrial
 from worker.estimate.line_sampling import Line, LineSample
 from worker.estimate.sample_tally import SampleTally
@@ -88,6 +88,11 @@ class EstimateJson(EstimatedFilesJson):
     engine: TriedEngineJson
     worker: dict[str, float | None]
     workers: int | None
+    partitions: int | None
+    """Of each topic, so that the workers can be doubled."""
+    kept_days: float
+    milvus_kept_bytes: int | None
+    """What so many days of lines at this rate take."""
 
 
 def parse_rate(text: str) -> Rate:
@@ -128,11 +133,17 @@ def estimate_files(settings: Settings, options: EstimateOptions, *, new_engine: 
         engine.close()
     space = space_of(model, settings.model.dims)
     facts = _document(settings, options, sample, tally, _inputs(options.rate, tally, space, measurement))
+    workers = workers_for(facts["rate_lines_per_s"], line_measurement.us_per_line)
+    per_line = facts[facts["mode"]]["milvus_bytes_per_line"]
+    kept_days = USUAL_DAYS if settings.index.retention_days is None else settings.index.retention_days
     return {
         **facts,
         "engine": _engine_facts(engine.name, measurement),
         "worker": _worker_facts(line_measurement),
-        "workers": workers_for(facts["rate_lines_per_s"], line_measurement.us_per_line),
+        "workers": workers,
+        "partitions": None if workers is None else 2 * workers,
+        "kept_days": kept_days,
+        "milvus_kept_bytes": None if per_line is None else round(per_line * facts["rate_lines_per_s"] * kept_days * DAY_S),
     }
 
 

@@ -32,6 +32,10 @@ WORKER_LOAD = 0.5
 """The share of a processor that a worker should use: the rest works off lag. Python holds a lock, so a worker keeps one processor busy:
 149,000 lines/s at 6.4 microseconds (benchmarks/RESULTS.md, two AVX-512 cores)."""
 
+USUAL_DAYS = 30.0
+"""How long lines are kept where the settings keep them for ever: a day count is needed for a number of bytes."""
+DAY_S = 86_400.0
+
 
 class Rate(NamedTuple):
     """How fast logs arrive."""
@@ -116,6 +120,8 @@ RESTS_ON = {
     "milvus_lite_disk_bytes": f"measured for lines, as above; templates x {LITE_TEMPLATE_FACTOR}, as measured on Milvus Lite",
     "engine": "measured on this machine, on templates of the sample in mode template",
     "workers": f"measured on this machine for known lines, {CLIENT_US_PER_LINE} microseconds for polling added; half of a processor each",
+    "partitions": "twice as many as workers, so that these can be doubled",
+    "milvus_kept_bytes": f"milvus_bytes_per_line at this rate for index.retention_days, or {USUAL_DAYS:g} days; without templates",
 }
 
 

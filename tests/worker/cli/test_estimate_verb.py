@@ -112,7 +112,7 @@ def test_the_keys_are_those_that_are_documented(estimate: Estimate, tmp_path: Pa
 
     assert set(facts) == {
         "files", "topic", "bytes", "basis", "lines", "entries", "sampled", "rate_lines_per_s", "mode", "template", "exact", "rests_on",
-        "engine", "worker", "workers",
+        "engine", "worker", "workers", "partitions", "kept_days", "milvus_kept_bytes",
     }  # fmt: skip
     assert set(facts["template"]) == set(facts["exact"]) == MODE_KEYS
     assert set(facts["engine"]) == {"name", "tokens_per_s", "measured_tokens", "measured_s", "failed_batches"}
@@ -205,5 +205,5 @@ def test_the_command_prints_json_or_a_screen_with_the_workers_of_the_rate(run_he
     per_line = facts["worker"]["us_per_line"] + 1.6
     assert facts["workers"] == pytest.approx(facts["rate_lines_per_s"] * per_line / 1e6 / 0.5, abs=1.0)
     assert facts["worker"]["measured_lines"] >= 3_000
-    assert "lines/s of known templates, each half busy: " in shown
+    assert " lines/s, 2.0 MB/s: " in shown
     assert max(map(len, shown.splitlines())) <= 80
