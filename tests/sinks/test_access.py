@@ -9,6 +9,7 @@ import pytest
 from sinks.milvus.access import tls_options, token
 from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.sink import SinkBusy, SinkMismatch
+from tests.rows import rows
 from tests.sinks.settings import strong_sink, with_settings
 from tests.sinks.stub_server import StubServer
 from tests.world import block, line
@@ -67,25 +68,7 @@ def test_all_three_files_are_handed_on(certificate: Path) -> None:
     assert tls_options(settings_for("https://h:1")) == tls_options(settings_for("http://h:1")) == {}
 
 
-@pytest.mark.parametrize(
-    ("uri", "files", "reason"),
-    [
-        ("http://127.0.0.1:1", {"ca_file": "cert.pem"}, "milvus.ca_file is set: it needs an https:// address"),
-        ("folder", {"server_name": "n"}, "milvus.server_name is set: it needs an https:// address"),
-        ("https://127.0.0.1:1", {"ca_file": "none.pem"}, "none.pem is not there or cannot be read"),
-        ("https://127.0.0.1:1", {"ca_file": "."}, "milvus.ca_file: . is not there or cannot be read"),
-        (
-            "https://127.0.0.1:1",
-            {"ca_file": "cert.pem", "cert_file": "cert.pem"},
-            "milvus.key_file is missing: a client certificate needs",
-        ),
-        (
-            "https://127.0.0.1:1",
-            {"cert_file": "cert.pem", "key_file": "key.pem"},
-            "milvus.ca_file is missing: a client certificate needs",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("uri", "files", "reason"), rows("milvus/tls_refused"))
 def test_what_would_be_passed_over_is_refused(
     certificate: Path, monkeypatch: pytest.MonkeyPatch, uri: str, files: dict[str, str], reason: str
 ) -> None:
