@@ -24,6 +24,7 @@ from worker.runtime.listening import listen
 from worker.serving.server import HttpServer
 from worker.serving.worker_view import WorkerView
 from worker.settings.service_tables import HttpTable
+from worker.settings.settings import Settings
 
 CLOSE_S = 20.0
 HELD_S = 20.0
@@ -73,6 +74,7 @@ class StubWorld:
                 take_request=self._take,
                 documents={path: self._document(path) for path in DOCUMENTS},
                 actions={REPLAY: self._replay},
+                settings=Settings(),
             ),
             say=self.said.append,
             on_crash=lambda _stage, error: self.crashes.append(error),

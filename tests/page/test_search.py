@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from sinks.row import TemplateText
 from tests.page.parts import ask, hit, hits, open_hit, parameters, question, status, tab, texts
 from tests.page.stub_lines import DISK, KINDS, MINUTE_MS, PAYMENT, shop_lines
 from tests.page.stub_world import StubWorld
@@ -252,6 +253,19 @@ def test_an_expanded_hit_has_all_fields_neighbours_templates_and_copies(world: S
     expect(status_with(page, "Copied")).to_be_visible()
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == "vectail search 'connection to db-2.shop refused'"
+
+
+def test_a_pasted_line_says_above_the_hits_how_often_its_kind_came_and_a_question_does_not(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?since=all")
+    told = page.get_by_role("status", name="The line that you pasted")
+    world.store([line._replace(offset=line.offset + 9_000, template_text=TemplateText("disk is full")) for line in world.lines[:3]])
+    ask(page, "the disk 7 is full")
+    expect(hits(page)).not_to_have_count(0)
+    expect(told).to_be_empty()
+    ask(page, "disk 7 is full")
+    expect(told).to_contain_text(re.compile("Lines like this one: 3, since .*, as disk is full"))
+    told.get_by_role("link", name="Only these").click()
+    expect(page).to_have_url(re.compile("template="))
 
 
 def test_neighbours_are_of_the_partition_or_of_what_the_line_has_in_common_with_others(world: StubWorld, watched: Watched) -> None:

@@ -273,6 +273,31 @@ class FieldStatisticsJson(TypedDict):
     numbers: NumbersJson | None
 
 
+class LookupJson(TypedDict):
+    """A request to say what kind of line a pasted one is."""
+
+    line: Annotated[str, Says("maxLength", 60_000)]
+    topic: NotRequired[Annotated[str, Says("description", "whose settings mask it; default: those of all topics")]]
+    new_since_ms: NotRequired[Annotated[int, Says("description", "it is new if its kind was first seen after this; default: 24 h ago")]]
+
+
+class MaskedJson(TypedDict):
+    """What masks leave of a pasted line."""
+
+    template: str
+    text: str
+    topics: list[str]
+
+
+class LookedUpJson(AnsweredJson):
+    """What kind of line a pasted one is."""
+
+    found: Annotated[bool, Says("description", "whether lines of this kind are in the index")]
+    is_new: Annotated[bool | None, Says("description", "null if not found, or if the index itself begins after new_since_ms")]
+    masked: list[MaskedJson]
+    templates: Annotated[list[FamilyJson], Says("description", "of the line; if not found, the nearest")]
+
+
 class OneCountJson(CompleteJson):
     """Lines by one grouping."""
 
@@ -317,6 +342,7 @@ class TailedJson(AnsweredJson):
     lines: list[LineJson]
     cursor: str
     dropped: Count
+    dropped_by_level: dict[str, Count]
 
 
 CountedAnswerJson = CountsJson | SeveralCountsJson
@@ -345,3 +371,4 @@ class TailEventJson(CompleteJson):
 
     lines: list[LineJson]
     dropped: Count
+    dropped_by_level: dict[str, Count]

@@ -1,5 +1,6 @@
 """`vectail search`, `templates` and `counts`: questions to a running worker. `takes_filters` adds the options of the filters."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Annotated, Literal
 
@@ -82,6 +83,10 @@ class TemplatesOptions:
     ] = None
     k: Annotated[int, typer.Option("-k", help="How many families, or templates.", min=1, max=1000, metavar="N")] = 20
     expand: ExpandOption = False
+    of: Annotated[
+        str | None,
+        typer.Option(help="Show the template of this log line: how often it came, and since when; or the nearest.", metavar="LINE"),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +155,7 @@ def templates_verb(
     """List the families of templates, most frequent first.
 
     For each: how many templates and lines of the span it has, when the first and the last line came, and an example. Asks a running
-    worker, over Kafka. `--family ID --expand` lists the templates of one family.
+    worker, over Kafka. `--family ID --expand` lists the templates of one family; `--of LINE` tells whether lines like a pasted one came.
     """
     like, k, expand = options.like, options.k, options.expand
     if suggest:
@@ -165,11 +170,21 @@ def templates_verb(
     from worker.cli.search_verb import ask_once
     from worker.cli.templates_verb import read_directly
 
-    text = None if like is None else checked_text(like)
-    request = checked(text=text, mode=text and "dense", as_="templates", k=k, expand=expand, filters=filters)
     settings = shared.settings()
-    answer = read_directly(settings, request, timeout) if direct else ask_once(settings.kafka, request, timeout_s=timeout)
-    shared.show(answer, show_templates)
+
+    def ask(request: Mapping[str, object]) -> dict[str, object]:
+        return read_directly(settings, request, timeout) if direct else ask_once(settings.kafka, request, timeout_s=timeout)
+
+    if options.of is not None:
+        if like is not None or {"template", "family"} & filters.keys():
+            raise user_error("--of finds the template of a line: leave out --like, --template and --family")
+        from worker.cli.pasted_line import templates_of_line
+        from worker.cli.search_screen import show_looked_up
+
+        shared.show(templates_of_line(settings, checked_text(options.of), filters, ask), show_looked_up)
+        return
+    text = None if like is None else checked_text(like)
+    shared.show(ask(checked(text=text, mode=text and "dense", as_="templates", k=k, expand=expand, filters=filters)), show_templates)
 
 
 @search_app.command("counts")

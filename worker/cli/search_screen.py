@@ -159,6 +159,15 @@ def show_templates(
     say_incomplete(screen, answer, COUNT_CUT)
 
 
+def show_looked_up(screen: Screen, answer: Answer) -> None:
+    """Show the templates of a pasted line, or the nearest (`found`, `masked`, and what `show_templates` shows)."""
+    if not answer["found"]:
+        masked = " or ".join(printable(one) for one in answer["masked"]) or "no text"
+        screen.say(f"No line of this kind is in the index; without what varies it is: {masked}")
+        screen.say("The nearest:" if answer["templates"] else "")
+    show_templates(screen, answer)
+
+
 def say_incomplete(screen: Screen, answer: Answer, cut_short: str) -> None:
     """Say why an answer is not complete: the index is behind, or else what is said of one that was cut short.
 

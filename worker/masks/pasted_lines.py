@@ -1,9 +1,9 @@
 """From a pasted line to its template: decoded, redacted and masked as the settings of its topic say, without a model.
 
-What `lookup` of the MCP tools needs. A record that is pasted whole has its fields, so their values go from its text as they do in the
-worker; of a text that is pasted alone they stay, and its template may be another one. A line that is too long for the model is stored in
-pieces, each with a template of its own; that cut needs the model's tokenizer, so here such a line stays whole, and its template will not be
-found in the index.
+What `POST /api/lookup`, the MCP tool `lookup` and `vectail templates --of` need. A record that is pasted whole has its fields, so their
+values go from its text as they do in the worker; of a text that is pasted alone they stay, and its template may be another one. A line that
+is too long for the model is stored in pieces, each with a template of its own; that cut needs the model's tokenizer, so here such a line
+stays whole, and its template will not be found in the index.
 """
 
 import threading

@@ -24,7 +24,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from worker.asking.documents import Page
-from worker.asking.refusals import QueryReply, error_document
+from worker.asking.refusals import QueryReply, Refused, error_document
 from worker.querying.around import AROUND
 from worker.querying.form import Form
 from worker.querying.forms import FORMS
@@ -34,13 +34,15 @@ from worker.serving.document_routes import ACTION_S, DOCUMENT_S, LONGER_S, OneAt
 from worker.serving.export_rows import CsvRows, NdjsonRows, Rows
 from worker.serving.exporting import Export
 from worker.serving.guards import with_head_checks, with_headers_of_all
+from worker.serving.lookup_request import read_lookup
 from worker.serving.mcp_endpoint import McpEndpoint, index_of
+from worker.serving.mcp_questions import LogIndex, NotAnswered, look_up
 from worker.serving.openapi import openapi_document
 from worker.serving.page_files import INDEX, PageFile, made_page_files, read_page_files
 from worker.serving.pending_queries import ClientGone, PendingQueries, unless_gone
 from worker.serving.request_checks import check_length, check_site, check_type, too_long
 from worker.serving.request_places import Places
-from worker.serving.responses import BUSY_RETRY_S, OUTAGE_RETRY_S, HttpError, as_json, json_object, status_of
+from worker.serving.responses import BUSY_RETRY_S, OUTAGE_RETRY_S, HttpError, as_json, http_error, json_object, status_of
 from worker.serving.sign_in import SignIn, cookie_of, set_cookie
 from worker.serving.streams import Asking, StreamRules, with_values
 from worker.serving.tailing import TailStream
@@ -123,6 +125,7 @@ class _Api:
         yield _route("/api/session", self._session, "GET", "POST", "DELETE")
         if view.settings is not None:
             index = index_of(self._queries, view.settings, view.documents.get("/api/lag"))
+            yield _route("/api/lookup", self._lookup(index), "POST")
             yield _route("/mcp", self._mcp(McpEndpoint(index, max_body_bytes=self._rules.max_body_bytes)), "POST")
 
     def _query(self, form: Form) -> Endpoint:
@@ -202,6 +205,20 @@ class _Api:
                 body = await self._body(request)
                 found = await unless_gone(request.receive, endpoint.answer(request.scope["headers"], body))
             return Response(found.body, found.status, found.headers)
+
+        return answer
+
+    def _lookup(self, index: LogIndex) -> Endpoint:
+        async def answer(request: Request) -> Response:
+            self._check(request)
+            self._check_body(request)
+            async with self._answering.one():
+                asked = read_lookup(json_object(await self._body(request)), index.now_ms())
+                try:
+                    found = await unless_gone(request.receive, look_up(index, asked.line, asked.topic, asked.new_since_ms))
+                except NotAnswered as error:
+                    raise http_error(Refused("unavailable", str(error))) from None
+            return _as_response(found)
 
         return answer
 

@@ -12,8 +12,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worker.asking.documents import Document
+from worker.masks.pasted_lines import LineReader, LineTemplate
 from worker.serving.document_routes import OneAtATime
-from worker.serving.mcp_lines import LineReader, LineTemplate
 from worker.serving.mcp_questions import Answer, LogIndex, NotAnswered
 from worker.serving.pending_queries import PendingQueries
 from worker.serving.responses import HttpError

@@ -8,10 +8,23 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
-from worker.asking.answers import AnsweredJson, ChangesJson, CountsJson, FamilyJson, HitJson, HitsJson, SeveralCountsJson, TemplatesJson
+from worker.asking.answers import (
+    AnsweredJson,
+    ChangesJson,
+    CountsJson,
+    FamilyJson,
+    HitJson,
+    HitsJson,
+    LookedUpJson,
+    MaskedJson,
+    SeveralCountsJson,
+    TemplatesJson,
+)
 from worker.asking.moments import shown_time
 from worker.asking.places import RecordPlace
+from worker.asking.question import MAX_TEXT_CHARACTERS
 from worker.asking.reach import behind_text
+from worker.masks.pasted_lines import LineTemplate
 from worker.serving.mcp_answer import ToolAnswer
 from worker.serving.mcp_arguments import (
     AroundArguments,
@@ -25,7 +38,6 @@ from worker.serving.mcp_arguments import (
     TemplatesArguments,
     WindowArguments,
 )
-from worker.serving.mcp_lines import LineTemplate
 
 _TOP: Final = 20
 _BUCKETS: Final = 24
@@ -161,35 +173,53 @@ async def around(index: LogIndex, arguments: AroundArguments) -> ToolAnswer:
 async def lookup(index: LogIndex, arguments: LookupArguments) -> ToolAnswer:
     """Tell what kind of line a pasted one is, how often that kind came, since when, and whether it is new."""
     new_since_ms = arguments.new_since_ms(index.now_ms())
-    kinds = await index.templates_of(arguments.line, arguments.topic)
-    by_id = {one.template: one for one in kinds}
-    found: TemplatesJson = {"templates": [], "complete": True}
-    if by_id:
-        query = {"as": "templates", "expand": True, "k": len(by_id), "filters": {"template": list(by_id)}}
-        found = await index.ask(query, TemplatesJson)
-    facts: dict[str, object] = {"found": bool(found["templates"]), "new_since": shown_time(new_since_ms)}
-    if found["templates"]:
-        facts["is_new"] = min(one["first"] for one in found["templates"]) >= new_since_ms
-        return await _known(index, found, by_id, facts)
-    nearest = {"as": "templates", "expand": True, "k": _SIMILAR, "text": arguments.line[:4_096], "operators": False, "mode": "dense"}
-    similar = await index.ask(nearest, TemplatesJson)
-    masked = [{"template": one.template, "text": one.text, "topics": one.topics} for one in kinds]
+    answer = await look_up(index, arguments.line, arguments.topic, new_since_ms)
+    facts: dict[str, object] = {"found": answer["found"], "new_since": shown_time(new_since_ms)}
+    if answer["found"]:
+        return await _known(index, answer, facts | {"is_new": answer["is_new"]})
     note = (
         "No line of this kind is in the index, as the line is masked here: it is new, or it was long and stored in pieces, or the worker"
         " masks it otherwise. `similar` has the nearest kinds; a score of 1 is the same kind."
     )
-    log_data = {"masked": masked, "similar": [_template(one) for one in similar["templates"]]}
-    return ToolAnswer(log_data=log_data, facts=facts, notes=(*_of_reach(similar), note), complete=similar["complete"])
+    log_data = {"masked": answer["masked"], "similar": [_template(one) for one in answer["templates"]]}
+    return ToolAnswer(log_data=log_data, facts=facts, notes=(*_of_reach(answer), note), complete=answer["complete"])
 
 
-async def _known(index: LogIndex, found: TemplatesJson, by_id: Mapping[str, LineTemplate], facts: Mapping[str, object]) -> ToolAnswer:
+async def look_up(index: LogIndex, line: str, topic: str | None, new_since_ms: int) -> LookedUpJson:
+    """Return the templates of a pasted line, or the nearest ones. Raises NotAnswered."""
+    kinds = await index.templates_of(line, topic)
+    ids = [one.template for one in kinds]
+    asked = {"as": "templates", "expand": True}
+    found: TemplatesJson = {"templates": [], "complete": True}
+    if ids:
+        found = await index.ask({**asked, "k": len(ids), "filters": {"template": ids}}, TemplatesJson)
+    is_found, is_new = bool(found["templates"]), None
+    if is_found:
+        is_new = min(one["first"] for one in found["templates"]) >= new_since_ms
+        if is_new and await _begins_ms(index) >= new_since_ms:
+            is_new = None
+    else:
+        nearest = {"k": _SIMILAR, "text": line[:MAX_TEXT_CHARACTERS], "operators": False, "mode": "dense"}
+        found = await index.ask({**asked, **nearest}, TemplatesJson)
+    masked: list[MaskedJson] = [{"template": one.template, "text": one.text, "topics": [*one.topics]} for one in kinds]
+    return {**found, "found": is_found, "is_new": is_new, "masked": masked}
+
+
+async def _begins_ms(index: LogIndex) -> int:
+    """Return the time of the first line of the index."""
+    answer = await index.ask({"as": "counts", "by": ["topic"], "top": 1_000}, CountsJson)
+    return min((one["first"] for one in answer["counts"]), default=0)
+
+
+async def _known(index: LogIndex, found: LookedUpJson, facts: Mapping[str, object]) -> ToolAnswer:
     """Return what is known of templates that are in the index, with the totals of their families and when their lines came."""
     families = list(dict.fromkeys(one["family"] for one in found["templates"]))
     whole = await index.ask({"as": "templates", "k": len(families), "filters": {"family": families}}, TemplatesJson)
     ids = [one["template"] for one in found["templates"]]
+    topics = {one["template"]: one["topics"] for one in found["masked"]}
     volume = await index.ask({"as": "counts", "by": ["time"], "buckets": _BUCKETS, "filters": {"template": ids}}, CountsJson)
     log_data = {
-        "templates": [_template(one) | {"topics": by_id[one["template"]].topics} for one in found["templates"]],
+        "templates": [_template(one) | {"topics": topics[one["template"]]} for one in found["templates"]],
         "families": [_template(one) for one in whole["templates"] if one["templates"] > 1],
         "volume": [{"time": shown_time(one["time"]), "lines": one["lines"]} for one in volume["counts"]],
     }

@@ -128,6 +128,9 @@ def _documents() -> dict[str, object]:
                 _json("Suggestions"),
             )
         },
+        "/api/lookup": {
+            "post": _operation("lookup", "What kind of line a pasted one is", _body("Lookup"), (*_OF_BODIES, *_OF_LANE), _json("LookedUp"))
+        },
         "/mcp": {
             "post": _operation(
                 "mcp",

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.template_ids import id_of
 from tests.worker.cli.conftest import RunHere
 from tests.worker.cli.console import in_one_line
 from worker.asking.filters import FILTERS
@@ -98,6 +99,15 @@ def test_what_was_given_is_asked_and_nothing_else(
     assert sent == [request_]
 
 
+def test_a_pasted_line_is_masked_and_its_template_asked_for_and_then_the_nearest(run_here: RunHere, sent: list[dict[str, Any]]) -> None:
+    ended = run_here("templates", "--of", "disk 7 is -full", "--service", "db")
+    assert ended.exit_code == 0
+    assert "No line of this kind is in the index; without what varies it is: disk is -full" in ended.out
+    known, nearest = sent
+    assert known == {"as": "templates", "expand": True, "k": 1, "filters": {"service": ["db"], "template": [id_of("disk is -full")]}}
+    assert (nearest["text"], nearest["operators"], nearest["filters"]) == ("disk 7 is -full", False, {"service": ["db"]})
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -111,6 +121,8 @@ def test_what_was_given_is_asked_and_nothing_else(
         (("search", "--around", "logs@123"), "--around 'logs@123' is not the place of a line"),
         (("search", "disk", "-C", "3"), "it needs --around"),
         (("search", "disk", "--by", "host"), "--by .* it needs --around"),
+        (("templates", "--of", "disk 7", "--like", "disk"), "--of finds the template of a line: leave out --like"),
+        (("templates", "--of", "disk 7", "--template", TEMPLATE), "--of finds the template of a line"),
         (("search", "--family", FAMILY, "--mode", "words"), "--mode: needs a text"),
         (("search", "disk", "--as", "templates", "--per-template", "2"), "--per-template: is for lines only"),
         (("search", "disk", "--expand"), "--expand: is for templates and compare only"),

@@ -11,7 +11,7 @@ from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.pieces import split_entries
 from worker.indexing.topic_readers import TopicReader, TopicReaders
-from worker.serving.mcp_lines import LineReader
+from worker.masks.pasted_lines import LineReader
 from worker.settings.settings import Settings
 from worker.settings.tables import new_redactor
 

@@ -155,6 +155,16 @@ def test_neighbours_by_host_and_by_trace_are_of_the_line_that_was_meant() -> Non
     assert told("host", sub=0) == (None, [("logs", 3, 0)]), "it has none: it stands alone"
 
 
+def test_neighbours_by_value_that_the_deadline_cuts_are_not_complete() -> None:
+    sink = sink_of(*(line(offset, time=1_000 + offset // 40) for offset in range(2_000)))
+    whole = alike(sink, 1_010, "service").neighbours
+    for left in range(60):
+        reads = iter(range(left))
+        place = asked(1_010, 5, 5).model_copy(update={"by": "service"})
+        found = lines_alike(BlockReader(sink), place, lambda: next(reads, None) is None, now_ms=NOW_MS).neighbours  # noqa: B023
+        assert found == whole or not found.complete
+
+
 def test_neighbours_by_value_read_few_blocks_and_say_when_time_is_over() -> None:
     sink = sink_of(*(line(offset, service="abcdefghij"[offset % 10]) for offset in range(5_000)))
     sink.calls.clear()

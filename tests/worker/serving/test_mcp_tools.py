@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from worker.masks.pasted_lines import LineTemplate
 from worker.serving.mcp_answer import NOTICE, ToolAnswer, bounded_json
-from worker.serving.mcp_lines import LineTemplate
 from worker.serving.mcp_questions import LogIndex, NotAnswered
 from worker.serving.mcp_tools import TOOLS, ToolFailed, call_tool
 
@@ -107,6 +107,13 @@ def test_a_search_asks_the_query_model_and_leaves_out_what_is_empty() -> None:
         "family": FAMILY, "family_templates": 2, "family_lines": 9, "score": 0.0321,
     }  # fmt: skip
     assert answer["window"] == {"since": "2025-11-24T15:00:00.000Z", "until": "2025-11-24T15:30:00.000Z"}
+
+
+def test_in_an_index_that_begins_late_a_looked_up_line_is_not_called_new() -> None:
+    for begins_ms, is_new in ((NOW_MS - 40 * HOUR_MS, True), (NOW_MS - 3 * HOUR_MS, None)):
+        worker = Worker(templates=[family(template=TEMPLATE)], topics=[{"topic": "logs", "lines": 1, "first": begins_ms, "last": NOW_MS}])
+        worker.kinds = [LineTemplate(TEMPLATE, "disk is full", ("logs",))]
+        assert worker.call("lookup", line="disk is full")["is_new"] is is_new
 
 
 def test_counts_asks_as_the_api_has_it_and_shows_times_as_times() -> None:

@@ -19,6 +19,7 @@ import { savedSearches } from "./saved_searches.js";
 import { histogram, seriesOf } from "./histogram.js";
 import { bindKeys } from "./keys.js";
 import { showLine } from "./line_view.js";
+import { lookedUp } from "./looked_up.js";
 import { allTime, rangeOf, rangePicker } from "./range.js";
 import { searchBar } from "./search_bar.js";
 import { found, nothingFound, offerLastHour } from "./search_words.js";
@@ -46,7 +47,8 @@ export function open(view, first) {
   const narrowing = filterButton(view, () => facets.node.querySelector("details")?.setAttribute("open", ""));
   const share = el("button", { type: "button", onclick: copyLink }, "Copy link");
   const line = el("div", { hidden: true });
-  const body = el("div", {}, chart.node, el("div", { class: "columns" }, facets.node, el("section", { class: "found", "aria-label": "Results" }, el("h2", { class: "visually-hidden" }, "Results"), list.node, more)));
+  const looked = lookedUp();
+  const body = el("div", {}, looked.node, chart.node, el("div", { class: "columns" }, facets.node, el("section", { class: "found", "aria-label": "Results" }, el("h2", { class: "visually-hidden" }, "Results"), list.node, more)));
   const tools = el("div", { class: "row search-tools narrowing" }, picker.node, el("span", { class: "grow" }), saved.node, wrapButton(), exports.node, share);
   view.append(el("h1", { class: "visually-hidden" }, "Search"), el("div", { class: "search-head" }, bar.node, tools, chips.node), status.node, line, body);
 
@@ -136,6 +138,7 @@ export function open(view, first) {
       const isEmpty = (answer.hits ?? answer.templates).length === 0;
       facets.node.hidden = (isEmpty && chips.node.hidden) || isExact(state, answer);
       meant = answer.counted ?? list.families();
+      looked.update(state, signal);
       if (answer.nothing_close) {
         counted = state;
         facets.node.hidden = true;
