@@ -1,12 +1,13 @@
-"""The lines of blocks that arrived: those that pass and were not in the index before, the newest of them.
+"""The lines of blocks that arrived: those that pass and were not in the index before.
 
-Newest is what came to Kafka last. A block that was merged away meanwhile is read where its lines are now. A line is not new if another
-run has stored its record before: a worker that takes over writes some records a second time, and may join or split them otherwise.
+Of too many the most severe levels are kept first; of a level that does not fit as a whole every n-th line, the newest among them. A block
+that was merged away meanwhile is read where its lines are now. A line is not new if another run has stored its record before: a worker
+that takes over writes some records a second time, and may join or split them otherwise.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ from sinks.sink import BlockFilter, OffsetSpan
 
 MOST_BLOCKS = 1_000
 """The last ones; of others it is assumed that they have as many lines that pass."""
+_KEPT_FIRST: Final[Mapping[str, int]] = {"FATAL": 0, "ERROR": 0, "WARN": 1}
+"""Levels that are kept before all others, those of 0 before those of 1."""
 _BEFORE = "~"
 """Behind every hexadecimal digit."""
 
@@ -37,6 +40,8 @@ class FreshLines(NamedTuple):
     """In the order in which they came to Kafka, those of one partition by offset."""
     dropped: int
     """How many others there are, each chunk of a long line counted: exact, unless more blocks arrived than were read."""
+    dropped_by_level: dict[str, int]
+    """Of those that were read, how many lines of each level `dropped` has."""
     complete: bool
     """False: a block could not be read, or the deadline cut it."""
 
@@ -44,7 +49,7 @@ class FreshLines(NamedTuple):
 def fresh_lines(
     snapshot: Snapshot, arrivals: Sequence[Arrival], has_seen: Callable[[BlockId], bool], selection: Selection, most: int
 ) -> FreshLines:
-    """Return the newest `most` lines; a block that `has_seen` and that is not among `arrivals` is older than those."""
+    """Return at most `most` lines; a block that `has_seen` and that is not among `arrivals` is older than those."""
     whole = [one.block for one in arrivals if one.is_whole and selection.only.admits_topic(one.block.place.topic)]
     there, torn = (whole, 0) if snapshot.is_first else _where_they_are(snapshot, whole)
     parts: list[UnionPart] = []
@@ -60,12 +65,35 @@ def fresh_lines(
     new = _new_pieces(snapshot, parts, rows, frozenset(whole), has_seen)
     found = picks(parts, new)
     order = np.lexsort((found.chunk, found.sub, found.offset, found.place_ranks(), found.kafka_time))
-    shown = order[max(len(order) - most, 0) :]
+    names, levels = _levels(parts, new)
+    kept = _kept(np.array([_KEPT_FIRST.get(name, 2) for name in names], np.int64)[levels[order]], most)
+    shown, left_out = order[kept], np.bincount(levels[order[~kept]], minlength=len(names))
     tried = read + len(snapshot.damaged)
     others = len(there) - tried + torn + sum(not one.is_whole for one in arrivals)
     dropped = len(order) - len(shown) + round(others * len(order) / max(read, 1))
     lines = picked_lines(snapshot, found.take(shown))
-    return FreshLines(lines, dropped, complete=not snapshot.damaged and tried == min(len(there), MOST_BLOCKS))
+    by_level = {name: count for name, count in zip(names, left_out.tolist(), strict=True) if count}
+    return FreshLines(lines, dropped, by_level, complete=not snapshot.damaged and tried == min(len(there), MOST_BLOCKS))
+
+
+def _levels(parts: Sequence[UnionPart], rows: Sequence[NDArray[np.int64]]) -> tuple[list[str], NDArray[np.int64]]:
+    """Return all levels, and of each picked piece the number of its own, in the order of `picks`."""
+    names = sorted({name for part in parts for name in part.lines.level.values})
+    numbers = [np.empty(0, np.int64)]
+    for part, one in zip(parts, rows, strict=True):
+        column = part.lines.level
+        numbers.append(np.array([names.index(name) for name in column.values], np.int64)[column.codes[one]])
+    return names, np.concatenate(numbers)
+
+
+def _kept(ranks: NDArray[np.int64], most: int) -> NDArray[np.bool_]:
+    """Return which of n lines are kept, at most `most`: the lower ranks first, evenly of the one that does not fit, with its last."""
+    kept = np.zeros(len(ranks), np.bool_)
+    for rank in np.unique(ranks):
+        places = np.flatnonzero(ranks == rank)
+        room = min(most - int(kept.sum()), len(places))
+        kept[places[-(-np.arange(1, room + 1) * len(places) // max(room, 1)) - 1]] = True
+    return kept
 
 
 def _where_they_are(snapshot: Snapshot, blocks: Sequence[BlockId]) -> tuple[list[BlockId], int]:

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.page.stub_lines import DISK, PAYMENT, REQUEST
+from tests.page.stub_lines import DISK, PAYMENT, REQUEST, raw_line
 from tests.page.stub_world import StubWorld
 from tests.page.watched import Watched
 from worker.querying.tail import FIRST_LINES
@@ -65,11 +65,29 @@ def test_more_lines_than_the_page_keeps_are_bounded_and_told(world: StubWorld, w
     expect(page.get_by_text("the newest 500 are kept here")).to_be_visible()
 
 
-def test_lines_that_come_faster_than_they_are_read_are_left_out_with_their_number(world: StubWorld, watched: Watched) -> None:
+def test_of_lines_that_come_too_fast_all_errors_are_shown_and_of_the_others_the_rate_is_told(world: StubWorld, watched: Watched) -> None:
     page = connected(world, watched)
-    world.write(2_000, REQUEST)
-    expect(page.get_by_text(re.compile(r"[\d.,k]+ more came too fast"))).to_be_visible()
+    with world.holding(lambda query: query.form == "tail"):
+        world.wait_held()
+        world.write(5, PAYMENT, text="refund failed for good")
+        world.write(2_000, REQUEST)
     expect(live(page).get_by_role("listitem").last).to_contain_text(world.lines[-1].text or "")
+    expect(live(page).get_by_role("listitem").filter(has_text="refund failed for good")).to_have_count(5)
+    told = page.get_by_text("more came too fast")
+    expect(told).to_contain_text(re.compile(r"1,8\d\d more came too fast; in the last minute shown: about 1 in \d+ of INFO.*; all ERROR"))
+
+
+def test_lines_of_several_partitions_are_shown_by_their_time(world: StubWorld, watched: Watched) -> None:
+    page = connected(world, watched)
+    now_ms = max(line.time for line in world.lines)
+    for number, (text, time_ms) in enumerate(
+        (("third", now_ms + 300), ("first", now_ms + 100), ("second", now_ms + 200)), len(world.lines)
+    ):
+        world.store([raw_line(text, text, REQUEST, number, time_ms, {})])
+        expect(live(page)).to_contain_text(text)
+    expect(live(page).get_by_role("listitem").locator(".log").nth(-3)).to_have_text("first")
+    expect(live(page).get_by_role("listitem").locator(".log").nth(-2)).to_have_text("second")
+    expect(live(page).get_by_role("listitem").locator(".log").nth(-1)).to_have_text("third")
 
 
 def test_an_outage_is_told_and_the_stream_goes_on_where_it_was(world: StubWorld, watched: Watched) -> None:

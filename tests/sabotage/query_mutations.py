@@ -133,6 +133,16 @@ QUERY_MUTATIONS: Changes = {
         "    asked = new AbortController();\n",
         "page/test_faults.py::an_answer_that_comes_late_never_replaces_that_of_a_newer_question",
     ),
+    "worker/serving/page/search.js: the last answer looks like a new one while the worker is away": (
+        '      body.classList.toggle("stale", isKept);\n',
+        "",
+        "page/test_faults.py::what_was_answered_last_stays_dimmed_with_its_time_while_the_worker_is_gone",
+    ),
+    "worker/serving/page/line_head.js: a message loses a first word that could be a level": (
+        "word === word.toUpperCase()",
+        "true",
+        "page/test_hits.py::of_a_head_goes_what_is_shown_beside_it_and_nothing_else",
+    ),
     "worker/serving/page/dom.js: a log line is read as HTML": (
         "(one instanceof Node ? one : String(one))",
         "(one instanceof Node ? one : document.createRange().createContextualFragment(String(one)))",
@@ -167,6 +177,11 @@ QUERY_MUTATIONS: Changes = {
         'rest = lines.pop() ?? "";',
         'lines.pop();\n    rest = "";',
         "page/test_page_modules.py::the_events_of_a_stream_are_the_same_in_whatever_pieces_it_comes",
+    ),
+    "worker/serving/page/tail.js: a live line that comes late stands behind later ones": (
+        "firstAfter(list, line.time)",
+        "null",
+        "page/test_live.py::lines_of_several_partitions_are_shown_by_their_time",
     ),
     "worker/serving/page/tail.js: live lines fill the memory of the browser": (
         "while (list.childElementCount > MOST_ROWS) {",

@@ -108,6 +108,11 @@ SINK_MUTATIONS: Changes = {
         "self._arrivals.append(Arrival(one, unseen > 0))",
         "sinks/reading/test_arrivals.py::merged_blocks_arrive_if_none_of_their_lines_did",
     ),
+    "sinks/reading/fresh.py: of too many new lines errors are left out as all others": (
+        '{"FATAL": 0, "ERROR": 0, "WARN": 1}',
+        "{}",
+        "worker/querying/test_tail.py::of_too_many_lines_errors_are_left_out_last_and_the_others_evenly_and_counted_by_level",
+    ),
     "sinks/reading/fresh.py: a line that another worker stores a second time is new": (
         "    held = unite([*parts, *before])\n",
         "    held = unite(parts)\n",
@@ -287,6 +292,21 @@ SINK_MUTATIONS: Changes = {
         "            every = with_other_runs(self._snapshot, listed.select(np.array(new, np.int64)))\n",
         "            every = listed.select(np.array(new, np.int64))\n",
         "sinks/reading/test_copies.py::a_search_does_not_find_a_line_as_it_was_before_it_was_read_again",
+    ),
+    "sinks/reading/field_figures.py: lines whose values are too many are not counted": (
+        "        self.lines += lines\n",
+        "",
+        "sinks/reading/test_field_figures.py::a_field_is_counted_over_all_lines_whatever_its_values_are",
+    ),
+    "sinks/reading/field_figures.py: fewer lines than the percentile says have at most that": (
+        "bisect_left(reached, -(-lines * share // 100))",
+        "bisect_left(reached, lines * share // 100)",
+        "sinks/reading/test_field_figures.py::percentiles_are_exact_or_within_the_error_that_is_said",
+    ),
+    "sinks/reading/count_keys.py: a long line counts with each of its pieces where values are too many": (
+        "self._add_others(values, codes[:-1] == _NOT_COUNTED, lines.chunk[rows] == 0)",
+        "self._add_others(values, codes[:-1] == _NOT_COUNTED, lines.chunk[rows] >= 0)",
+        "sinks/reading/test_field_figures.py::a_field_is_counted_over_all_lines_whatever_its_values_are",
     ),
     "sinks/reading/count_keys.py: a far line has a bucket of its own, years behind the last one": (
         "time_ms = np.clip(time_ms, *self._bucketed_ms)",

@@ -7,7 +7,8 @@ lines may be missing.
 
 import re
 import secrets
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import numpy as np
@@ -57,22 +58,32 @@ class Tail:
         name, _, number = (query.after or "").partition(".")
         if name != self._name:
             newest, is_all = self._newest(sought, min(most, FIRST_LINES), deadline_passed)
-            return self._document(newest, 0, complete=is_all and query.after is None)
+            return self._document(newest, 0, {}, complete=is_all and query.after is None)
         arrivals = self._watch.since(int(number))
         if not arrivals.blocks:
-            return self._document([], 0, complete=arrivals.is_all)
+            return self._document([], 0, {}, complete=arrivals.is_all)
         selection, is_certain = self._selection(sought, deadline_passed)
         if selection.wants_nothing:
-            return self._document([], 0, complete=is_certain and arrivals.is_all)
+            return self._document([], 0, {}, complete=is_certain and arrivals.is_all)
         found = self._index.reader.fresh_lines(arrivals.blocks, self._watch.has_seen, selection, most, deadline_passed=deadline_passed)
-        return self._document(found.lines, found.dropped, complete=found.complete and is_certain and arrivals.is_all)
+        return self._document(
+            found.lines, found.dropped, found.dropped_by_level, complete=found.complete and is_certain and arrivals.is_all
+        )
 
-    def _document(self, lines: list[Line], dropped: int, *, complete: bool) -> TailedJson:
+    def _document(self, lines: list[Line], dropped: int, dropped_by_level: Mapping[str, int], *, complete: bool) -> TailedJson:
         shown = shown_lines(lines)
         first = _first_that_fits(shown)
         dropped += sum(one.pieces for one in shown[:first])
-        cursor = f"{self._name}.{self._watch.end}"
-        return {"lines": [one.document for one in shown[first:]], "cursor": cursor, "dropped": dropped, "complete": complete}
+        by_level = Counter(dropped_by_level)
+        for one in shown[:first]:
+            by_level[one.document["level"]] += one.pieces
+        return {
+            "lines": [one.document for one in shown[first:]],
+            "cursor": f"{self._name}.{self._watch.end}",
+            "dropped": dropped,
+            "dropped_by_level": dict(by_level),
+            "complete": complete,
+        }
 
     def _newest(self, sought: PreparedQuery, most: int, deadline_passed: OutOfTime) -> tuple[list[Line], bool]:
         """Return the newest lines of the index by their own time, the last one last."""

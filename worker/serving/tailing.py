@@ -62,7 +62,7 @@ class TailStream:
         is_new = answer["lines"] or answer["dropped"] or was_complete != answer["complete"]
         if not (is_new or was_away or is_first):
             return b""
-        shown = {name: answer[name] for name in ("lines", "dropped", "complete")}
+        shown = {name: answer[name] for name in ("lines", "dropped", "dropped_by_level", "complete")}
         return _id(self._cursor) + _event_of("lines", json.dumps(shown, ensure_ascii=False).encode("utf-8", "replace"))
 
     def _heartbeat(self) -> bytes:

@@ -84,13 +84,22 @@ def test_lines_of_last_year_are_new_when_they_come(world: World) -> None:
     assert world.texts() == ["line 2"]
 
 
-def test_of_too_many_lines_the_last_ones_come_and_the_others_are_counted(world: World) -> None:
+def test_of_too_many_lines_errors_are_left_out_last_and_the_others_evenly_and_counted_by_level(world: World) -> None:
     world.ask()
-    world.write(*[line(n, kafka_time=n) for n in range(50)])
+    levels = {10: "ERROR", 20: "FATAL", 30: "WARN", 31: "WARN", 40: "DEBUG"}
+    world.write(*[line(n, kafka_time=n, level=levels.get(n, "INFO")) for n in range(50)])
     world.write(*[line(n, partition=1, kafka_time=n) for n in range(30)])
-    answer = world.ask(k=3)
-    assert [(one["partition"], one["offset"]) for one in answer["lines"]] == [(0, 47), (0, 48), (0, 49)]
-    assert answer["dropped"] == 77
+    answer = world.ask(k=9)
+    others = sorted(
+        (n, partition) for partition, size in ((0, 50), (1, 30)) for n in range(size) if partition or levels.get(n, "DEBUG") == "DEBUG"
+    )
+    every_15th = {others[at] for at in (15, 30, 45, 60, 75)}
+    assert [(one["offset"], one["partition"]) for one in answer["lines"]] == sorted(every_15th | {(n, 0) for n in (10, 20, 30, 31)})
+    assert (answer["dropped"], answer["dropped_by_level"]) == (71, {"DEBUG": 1, "INFO": 70})
+    world.write(*[line(50 + n, kafka_time=50 + n, level="ERROR" if n % 2 else "WARN") for n in range(8)])
+    answer = world.ask(k=2)
+    assert [one["offset"] for one in answer["lines"]] == [53, 57]
+    assert answer["dropped_by_level"] == {"ERROR": 2, "WARN": 4}
     world.write(*[line(100 + n, text="\x01" * 39_000 + f" {n}") for n in range(4)])
     answer = world.ask()
     assert 0 < len(answer["lines"]) == 4 - answer["dropped"]

@@ -29,7 +29,7 @@ def path_of(**query: Any) -> str:  # noqa: ANN401 - a query's
 
 def found(cursor: str, *lines: dict[str, Any], dropped: int = 0, complete: bool = True) -> QueryReply:
     """Return the reply that holds these lines."""
-    answer = {"lines": lines, "cursor": cursor, "dropped": dropped, "complete": complete, "seconds": {}}
+    answer = {"lines": lines, "cursor": cursor, "dropped": dropped, "dropped_by_level": {}, "complete": complete, "seconds": {}}
     return QueryReply(json.dumps(answer).encode(), "answered")
 
 
@@ -62,9 +62,12 @@ def test_what_is_new_comes_once_with_a_cursor_and_a_count_of_what_was_left_out(s
     assert (first["id"], first["event"], json.loads(first["data"])) == (
         "c1",
         "lines",
-        {"lines": [LINES[0]], "dropped": 0, "complete": True},
+        {"lines": [LINES[0]], "dropped": 0, "dropped_by_level": {}, "complete": True},
     )
-    assert (second["id"], json.loads(second["data"])) == ("c2", {"lines": [LINES[1], LINES[2]], "dropped": 7, "complete": True})
+    assert (second["id"], json.loads(second["data"])) == (
+        "c2",
+        {"lines": [LINES[1], LINES[2]], "dropped": 7, "dropped_by_level": {}, "complete": True},
+    )
     asked = {"text": "disk", "mode": "words"}
     assert script.asked[:4] == [asked, asked | {"after": "c1"}, asked | {"after": "c1"}, asked | {"after": "c2"}]
 

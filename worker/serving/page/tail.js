@@ -1,4 +1,5 @@
-// The Live tab: lines as they are indexed, by any worker. The newest 500 are on the page; what was left out is counted.
+// The Live tab: lines as they are indexed, by any worker, in the order of their time. The newest 500 are on the page; what was left out is
+// counted, by level.
 //
 // While it is paused, or somebody has scrolled up to read, lines wait beside the list, which then does not move.
 
@@ -11,6 +12,7 @@ import { NO_FILTERS } from "./state.js";
 import { statusLine } from "./status.js";
 import { tailControls } from "./tail_controls.js";
 import { tailRow } from "./tail_rows.js";
+import { tailSample } from "./tail_sample.js";
 import { follow } from "./tail_stream.js";
 
 const MOST_ROWS = 500;
@@ -22,11 +24,12 @@ const DETERMINES = ["q", "mode", ...Object.keys(NO_FILTERS)];
 export function open(view, state) {
   const status = statusLine();
   const controls = tailControls({ pause: () => setPaused(!isPaused), empty });
+  const sample = tailSample();
   const counts = el("span", { class: "quiet tail-counts" });
   const list = el("ol", { class: "tail-lines" });
   const scroller = el("div", { class: "tail card", role: "log", "aria-live": "off", "aria-label": "Live lines", tabindex: 0, onscroll: scrolled }, list);
   const jump = el("button", { type: "button", class: "primary jump", hidden: true, onclick: catchUp });
-  /** @type {any[]} lines that are not shown yet, the newest last */
+  /** @type {any[]} lines that are not shown yet, by time */
   let waiting = [];
   /** @type {{stop: () => void} | null} */
   let stream = null;
@@ -69,13 +72,15 @@ export function open(view, state) {
     });
   }
 
-  /** @param {{lines: any[], dropped: number}} answer */
-  function took({ lines, dropped: left = 0 }) {
+  /** @param {{lines: any[], dropped: number, dropped_by_level?: Record<string, number>}} answer */
+  function took(answer) {
+    const { lines, dropped: left = 0 } = answer;
+    sample.take(answer, Date.now());
     if (status.node.dataset.kind === "problem") sayState();
     if (came === 0 && lines.length > 0) sayState(lines.length);
     came += lines.length;
     dropped += left;
-    waiting.push(...lines);
+    waiting = [...waiting, ...lines].sort((one, other) => one.time - other.time);
     if (waiting.length > MOST_ROWS) {
       unshown += waiting.length - MOST_ROWS;
       waiting = waiting.slice(-MOST_ROWS);
@@ -87,7 +92,7 @@ export function open(view, state) {
     frame = 0;
     if (!isPaused && isAtEnd && waiting.length > 0) {
       const words = wordsOf(state.q);
-      list.append(...waiting.map((line) => tailRow(line, words)));
+      for (const line of waiting) list.insertBefore(tailRow(line, words), firstAfter(list, line.time));
       waiting = [];
       while (list.childElementCount > MOST_ROWS) {
         list.firstElementChild?.remove();
@@ -101,7 +106,9 @@ export function open(view, state) {
   function showCounts() {
     const parts = [came > 0 ? plural(came, "line") : ""];
     if (unshown > 0) parts.push(`the newest ${number(MOST_ROWS)} are kept here`);
-    if (dropped > 0) parts.push(`${compact(dropped)} more came too fast and were left out by the worker`);
+    if (dropped > 0) parts.push(`${compact(dropped)} more came too fast`);
+    const rate = sample.text(Date.now());
+    if (rate) parts.push(`in the last minute shown: ${rate}`);
     counts.textContent = parts.filter(Boolean).join("; ");
     jump.hidden = waiting.length === 0;
     jump.textContent = `${waiting.length >= MOST_ROWS ? `${number(MOST_ROWS)} and more` : number(waiting.length)} new ${waiting.length === 1 ? "line" : "lines"}: show ${waiting.length === 1 ? "it" : "them"}`;
@@ -131,6 +138,7 @@ export function open(view, state) {
 
   function empty() {
     clear(list);
+    sample.empty();
     waiting = [];
     came = dropped = unshown = before = 0;
     isAtEnd = true;
@@ -162,6 +170,13 @@ export function open(view, state) {
       unbind();
     },
   };
+}
+
+/** Return the first row of a line that is later; null if there is none. @param {HTMLElement} list @param {number} time */
+function firstAfter(list, time) {
+  let after = null;
+  for (let row = /** @type {HTMLElement | null} */ (list.lastElementChild); row && Number(row.dataset.time) > time; row = /** @type {HTMLElement | null} */ (row.previousElementSibling)) after = row;
+  return after;
 }
 
 /** @param {import("./state.js").State} state */

@@ -26,7 +26,7 @@ export function tailRow(line, words) {
 
   return el(
     "li",
-    { class: "tail-line", "data-level": line.level ?? "", onclick: press },
+    { class: "tail-line", "data-level": line.level ?? "", "data-time": line.time, onclick: press },
     el("a", { href, class: "when", "aria-label": `${when}: open in Search`, title: `${when}: open in Search` }, when.startsWith(day(Date.now())) ? when.slice(11) : when.slice(5)),
     line.level ? el("span", { class: "level", "data-level": line.level }, line.level) : el("span", {}),
     el("span", { class: "service quiet" }, el("bdi", {}, visible(line.service || ""))),

@@ -8,7 +8,7 @@ const SILENT_MS = 40_000;
 const WAITS_S = [1, 2, 5, 10, 20];
 
 /**
- * @typedef {{lines: (answer: {lines: any[], dropped: number}) => void, open: () => void, problem: (error: ApiError) => void,
+ * @typedef {{lines: (answer: {lines: any[], dropped: number, dropped_by_level?: Record<string, number>}) => void, open: () => void, problem: (error: ApiError) => void,
  *   away: (error: ApiError, seconds: number) => void}} Hears
  * `problem` is one that the worker tells of while the stream goes on; `away`: the stream has ended and is tried again after `seconds`.
  */
