@@ -103,7 +103,7 @@ INDEXING_MUTATIONS: Changes = {
     "worker/indexing/merging.py: a number is skipped in a merge": (
         "if one.id.first == last + 1:",
         "if stretches:",
-        "worker/indexing/test_merging.py::over_a_missing_number_nothing_is_merged",
+        "worker/indexing/test_merging.py::which_blocks_are_no_neighbours",
     ),
     "worker/indexing/compaction.py: blocks are deleted before the merged one is acknowledged": (
         '        self._surroundings.fail_point("before_merged")\n',

@@ -66,7 +66,7 @@ SERVICE_MUTATIONS: Changes = {
     "worker/runtime/limits.py: dead letters have no limit": (
         "if self._in_a_row > self._most:",
         "if self._in_a_row > 1_000_000:",
-        "worker/runtime/test_limits.py::so_many_faults_in_a_row_are_allowed_and_one_more_is_not",
+        "worker/runtime/test_limits.py::so_many_faults_in_a_row_are_allowed_and_one_more_is_not_and_a_good_outcome_begins_the_count_anew",
     ),
     "worker/service/shutdown.py: a drain that lost a partition before its last commit was accepted reports success": (
         " or any(poller.commits.given_up for poller in pollers)",

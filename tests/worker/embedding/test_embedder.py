@@ -169,10 +169,7 @@ def test_lack_of_memory_makes_later_batches_smaller_and_is_nobodys_fault(chain: 
 
 
 class Running:
-    """A chain whose embed and engine stages run; while `gate` is shut, the engine stops in every call.
-
-    Thread: the test's.
-    """
+    """A chain whose embed and engine stages run; while `gate` is shut, the engine stops in every call."""
 
     def __init__(self, chain: Chain) -> None:
         self.chain = chain

@@ -29,10 +29,7 @@ def engine() -> FakeEngine:
 
 
 class Bench:
-    """A guarded fake engine, what it said, and the spare engines.
-
-    Thread: the test's.
-    """
+    """A guarded fake engine, what it said, and the spare engines."""
 
     def __init__(self, engine: FakeEngine) -> None:
         self.said: list[str] = []

@@ -26,10 +26,7 @@ NOW_MS = 1_700_000_000_000
 
 
 class Resuming:
-    """The real resume, runs and reader, on the fake sink or another one; time stands still but while it pauses.
-
-    Thread: the test's.
-    """
+    """The real resume, runs and reader, on the fake sink or another one; time stands still but while it pauses."""
 
     def __init__(self, *blocks: Block, window_records: int = 1_000, sink: Sink | None = None, partitions: int = 8) -> None:
         self._sink = sink or FakeSink(DIM)

@@ -33,25 +33,15 @@ def test_lines_wait_for_others_but_not_longer_than_the_flush_time(chain: Chain) 
     assert (chain.store_step.waiting_lines, chain.committable()) == (0, 2)
 
 
-def test_lines_of_very_many_partitions_wait_longer_so_that_not_too_many_small_blocks_are_written(
-    chain: Chain, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("blocks_per_s", "partitions", "waits_s"), [(4, 8, 2.0), (0.01, 1, 5.0)], ids=["many", "very many"])
+def test_the_more_partitions_the_longer_lines_wait_so_that_few_small_blocks_are_written_but_never_above_five_seconds(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch, blocks_per_s: float, partitions: int, waits_s: float
 ) -> None:
-    monkeypatch.setattr("worker.indexing.store._BLOCKS_PER_S", 4)
-    chain.store_step.step([batch_of(chain, Partition("logs", number), 1) for number in range(1, 9)])
-    chain.now_s += 1.99
+    monkeypatch.setattr("worker.indexing.store._BLOCKS_PER_S", blocks_per_s)
+    chain.store_step.step([batch_of(chain, Partition("logs", number), 1) for number in range(1, partitions + 1)])
+    chain.now_s += waits_s - 0.01
     chain.store_step.flush()
-    assert chain.store_step.waiting_lines == 8
-    chain.now_s += 0.02
-    chain.store_step.flush()
-    assert chain.store_step.waiting_lines == 0
-
-
-def test_no_line_waits_longer_than_five_seconds_however_many_partitions_there_are(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("worker.indexing.store._BLOCKS_PER_S", 0.01)
-    chain.store_step.step([batch_of(chain, Partition("logs", 1), 1)])
-    chain.now_s += 4.99
-    chain.store_step.flush()
-    assert chain.store_step.waiting_lines == 1
+    assert chain.store_step.waiting_lines == partitions
     chain.now_s += 0.02
     chain.store_step.flush()
     assert chain.store_step.waiting_lines == 0
@@ -99,10 +89,7 @@ def test_lines_wait_for_no_others_when_none_are_on_their_way(chain: Chain) -> No
 
 
 class LaneInTime(Lane[StoreItem]):
-    """Gives what it is told at its time, and nothing when nothing comes for `timeout_s` and a millisecond, in a chain's time.
-
-    Thread: the test's.
-    """
+    """Gives what it is told at its time, and nothing when nothing comes for `timeout_s` and a millisecond, in a chain's time."""
 
     def __init__(self, chain: Chain, arrivals: Mapping[float, LineBatch | None]) -> None:
         super().__init__("store")

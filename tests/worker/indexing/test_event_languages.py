@@ -1,18 +1,15 @@
 """Events of each language as their runtimes print them: none is torn, and none is joined with another."""
 
-import re
 from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.worker.indexing.language_events import BLOCKS
+from tests.worker.indexing.language_events import BLOCKS, LINES
 from tests.worker.indexing.test_events import events, found, join
-from worker.indexing.event_languages import LANGUAGES, Start
+from worker.indexing.event_languages import Start
 from worker.settings.topic_tables import MultilineTable
-
-LINES = {start: re.sub(r"(?m)^====\n", "", text).splitlines() for start, text in BLOCKS.items()}
 
 
 def sizes(text: str) -> list[tuple[int, int]]:
@@ -29,10 +26,6 @@ def sizes(text: str) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("start", BLOCKS)
 def test_every_event_is_whole_and_by_itself(start: Start) -> None:
     assert events(LINES[start], start=start) == sizes(BLOCKS[start])
-
-
-def test_every_language_has_events_here() -> None:
-    assert BLOCKS.keys() == LANGUAGES.keys()
 
 
 @pytest.mark.parametrize("start", BLOCKS)

@@ -59,38 +59,28 @@ def merge_blocks(blocks: Sequence[Block], bounds: BlockBounds) -> tuple[Block, L
     return merge_lines(sources, [columns_of(one) for one in blocks], MASKS, bounds)
 
 
-def test_eight_of_about_one_size_are_merged_and_seven_are_not() -> None:
-    assert sizes_of(plan_stretch(of_sizes(*[1] * NEIGHBOURS), RULES, is_quiet=False)) == [[1] * 8]
-    assert plan_stretch(of_sizes(*[1] * (NEIGHBOURS - 1)), RULES, is_quiet=False) == []
+MIXED = [1, 20] * (MOST_STANDING // 2)
 
 
-def test_a_block_eight_times_another_is_not_of_its_size() -> None:
-    assert plan_stretch(of_sizes(ABOUT_ONE_SIZE, *[1] * 7), RULES, is_quiet=False) == []
-    assert sizes_of(plan_stretch(of_sizes(ABOUT_ONE_SIZE - 1, *[1] * 7), RULES, is_quiet=False)) == [[7, *[1] * 7]]
-
-
-def test_after_a_larger_block_the_small_ones_are_merged_by_themselves() -> None:
-    assert sizes_of(plan_stretch(of_sizes(300, 8, *[1] * 9), RULES, is_quiet=False)) == [[1] * 9]
-
-
-def test_what_is_merged_fits_into_one_block() -> None:
-    assert plan_stretch(of_sizes(*[200] * 8), RULES, is_quiet=False) == []
-    assert sizes_of(plan_stretch(of_sizes(*[200] * 8), RULES, is_quiet=True)) == [[200] * 5, [200] * 3]
-
-
-def test_when_it_is_quiet_what_is_left_is_merged() -> None:
-    assert sizes_of(plan_stretch(of_sizes(64, 64, 8, 8, 1, 1, 1), RULES, is_quiet=True)) == [[64, 64, 8, 8, 1, 1, 1]]
-
-
-def test_a_block_larger_than_all_others_together_is_not_written_again_for_them() -> None:
-    assert sizes_of(plan_stretch(of_sizes(400, 8, 8, 1), RULES, is_quiet=True)) == [[8, 8, 1]]
-    assert plan_stretch(of_sizes(400, 1), RULES, is_quiet=True) == []
-
-
-def test_too_many_that_stand_side_by_side_are_merged_whatever_their_sizes() -> None:
-    mixed = [1, 20] * (MOST_STANDING // 2)
-    assert plan_stretch(of_sizes(*mixed), RULES, is_quiet=False) == []
-    assert sizes_of(plan_stretch(of_sizes(*mixed, 1), RULES, is_quiet=False)) == [[*mixed, 1]]
+@pytest.mark.parametrize(
+    ("sizes", "is_quiet", "merged"),
+    [
+        pytest.param([1] * NEIGHBOURS, False, [[1] * 8], id="eight of about one size"),
+        pytest.param([1] * (NEIGHBOURS - 1), False, [], id="seven"),
+        pytest.param([ABOUT_ONE_SIZE, *[1] * 7], False, [], id="a block eight times another is not of its size"),
+        pytest.param([ABOUT_ONE_SIZE - 1, *[1] * 7], False, [[7, *[1] * 7]], id="one seven times another is"),
+        pytest.param([300, 8, *[1] * 9], False, [[1] * 9], id="small ones behind a larger block, by themselves"),
+        pytest.param([200] * 8, False, [], id="more than fits into one block"),
+        pytest.param([200] * 8, True, [[200] * 5, [200] * 3], id="as much as fits, when it is quiet"),
+        pytest.param([64, 64, 8, 8, 1, 1, 1], True, [[64, 64, 8, 8, 1, 1, 1]], id="what is left, when it is quiet"),
+        pytest.param([400, 8, 8, 1], True, [[8, 8, 1]], id="a block larger than all others is not written again for them"),
+        pytest.param([400, 1], True, [], id="nor for a single one"),
+        pytest.param(MIXED, False, [], id="of any sizes, as long as few stand side by side"),
+        pytest.param([*MIXED, 1], False, [[*MIXED, 1]], id="of any sizes, when too many do"),
+    ],
+)
+def test_which_blocks_that_stand_side_by_side_are_merged(sizes: list[int], *, is_quiet: bool, merged: list[list[int]]) -> None:
+    assert sizes_of(plan_stretch(of_sizes(*sizes), RULES, is_quiet=is_quiet)) == merged
 
 
 def test_only_blocks_first_written_within_the_window_of_each_other_are_merged() -> None:
@@ -109,19 +99,17 @@ def test_with_a_retention_the_window_is_a_tenth_of_it_and_older_blocks_are_left_
     assert merge_rules(10_000_000_000, None, DEFAULT_BOUNDS).allow(source(0, 1, written_ms=0))
 
 
-def test_over_a_missing_number_nothing_is_merged() -> None:
-    there = [source(number, 1) for number in range(16) if number != 5]
-    assert [[one.id.first for one in stretch] for stretch in stretches_of(there)] == [[0, 1, 2, 3, 4], list(range(6, 16))]
-
-
-def test_inner_blocks_are_no_neighbours_of_the_outer_one() -> None:
-    there = [source(0, 8, last=7), *(source(number, 1) for number in (0, 3, 7, 8, 9))]
-    assert [[(one.id.first, one.id.last) for one in stretch] for stretch in stretches_of(there)] == [[(0, 7), (8, 8), (9, 9)]]
-
-
-def test_two_merged_blocks_that_overlap_are_no_neighbours() -> None:
-    there = [source(0, 8, last=7), source(4, 8, last=11), source(12, 1)]
-    assert [[(one.id.first, one.id.last) for one in stretch] for stretch in stretches_of(there)] == [[(0, 7)], [(4, 11), (12, 12)]]
+@pytest.mark.parametrize(
+    ("there", "stretches"),
+    [
+        pytest.param([(0, 0), (2, 2), (3, 3)], [[(0, 0)], [(2, 2), (3, 3)]], id="over a missing number"),
+        pytest.param([(0, 7), (0, 0), (3, 3), (7, 7), (8, 8), (9, 9)], [[(0, 7), (8, 8), (9, 9)]], id="inner blocks and the outer one"),
+        pytest.param([(0, 7), (4, 11), (12, 12)], [[(0, 7)], [(4, 11), (12, 12)]], id="two that overlap"),
+    ],
+)
+def test_which_blocks_are_no_neighbours(there: list[tuple[int, int]], stretches: list[list[tuple[int, int]]]) -> None:
+    sources = [source(first, last - first + 1, last=last) for first, last in there]
+    assert [[(one.id.first, one.id.last) for one in stretch] for stretch in stretches_of(sources)] == stretches
 
 
 SOURCES = st.lists(

@@ -35,10 +35,7 @@ def hold_decoded(chain: Chain, decoded_bytes: int) -> Claim:
 
 
 class Hasty:
-    """Finishes everything that was sent on, whenever a stage puts something into its lane: the steps behind prepare, in a hurry.
-
-    Thread: the test's.
-    """
+    """Finishes everything that was sent on, whenever a stage puts something into its lane: the steps behind prepare, in a hurry."""
 
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
@@ -59,10 +56,7 @@ def test_a_line_may_be_stored_before_prepare_has_returned(chain: Chain) -> None:
 
 
 class Slices:
-    """Notes how many templates each list has, and how many texts the tokenizer had seen by then.
-
-    Thread: the test's.
-    """
+    """Notes how many templates each list has, and how many texts the tokenizer had seen by then."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.sizes: list[int] = []

@@ -19,10 +19,7 @@ LOGS_0, LOGS_1, OTHER = Partition("logs", 0), Partition("logs", 1), Partition("o
 
 
 class Admitted:
-    """Admits records; each has its own offset, and a value of the size that is asked for.
-
-    Thread: the test's.
-    """
+    """Admits records; each has its own offset, and a value of the size that is asked for."""
 
     def __init__(self) -> None:
         self.ledger: Ledger = new_ledger(cap_records=1_000, cap_bytes=1 << 20)

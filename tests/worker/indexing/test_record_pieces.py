@@ -15,8 +15,8 @@ from sinks.arrow import as_optional_texts
 from tests.worker.chain import Chain
 from tests.worker.chain_values import LOGS, record
 from tests.worker.conftest import NewChain
-from tests.worker.indexing.test_events import GO, NODE, PYTHON, found, join
-from tests.worker.indexing.test_events import JAVA as JAVA_LINES
+from tests.worker.indexing.language_events import LINES
+from tests.worker.indexing.test_events import found, join
 from tests.worker.indexing.test_multiline import entries as stored_entries
 from tests.worker.indexing.test_restart import restarted
 from worker.indexing.event_languages import LANGUAGES
@@ -197,7 +197,9 @@ a_value = st.sampled_from(
 )
 
 
-a_line = st.sampled_from([line.encode() for line in (*JAVA_LINES, *PYTHON, *GO, *NODE, "> start", "continued", "")])
+a_line = st.sampled_from(
+    [line.encode() for start in ("java", "python", "go", "node") for line in LINES[start]] + [b"> start", b"continued", b""]
+)
 TABLES = [MultilineTable.model_validate(one | {"max_lines": 3}) for one in ({"start": "java"}, {"start": "go"}, {"pattern": "^>"})]
 TABLES += [MultilineTable.model_validate(one | {"max_s": 0.003}) for one in ({"start": "python"}, {"start": "node"}, {"pattern": "^>"})]
 TABLES += [MultilineTable(start=start, max_lines=3) for start in LANGUAGES]

@@ -206,10 +206,7 @@ def test_whatever_the_sink_does_not_answer_is_asked_again(call: str) -> None:
 
 
 class BusyOnce(FakeSink):
-    """Busy at the first of one kind of calls.
-
-    Thread: the test's.
-    """
+    """Busy at the first of one kind of calls."""
 
     def __init__(self, call: str) -> None:
         super().__init__(DIM)
@@ -222,10 +219,7 @@ class BusyOnce(FakeSink):
 
 
 class StrongOnly(FakeSink):
-    """Says nothing to those who do not ask at Strong.
-
-    Thread: the test's.
-    """
+    """Says nothing to those who do not ask at Strong."""
 
     def find_blocks(self, only: BlockFilter, *, limit: int | None = None, strong: bool = False) -> FoundBlocks:
         return super().find_blocks(only if strong else only._replace(templates=()), limit=limit)

@@ -20,10 +20,7 @@ GUID = "01010101-0101-0101-0101-010101010101"
 
 
 class FakeRegistry:
-    """Has the schemas that a test gives it.
-
-    Thread: the test's.
-    """
+    """Has the schemas that a test gives it."""
 
     address = "http://registry"
 

@@ -8,23 +8,11 @@ import pytest
 from sinks.line import Line
 from sinks.lines import lines_of
 from sinks.row import TemplateText
+from tests.rows import rows
 from tests.world import TEMPLATE_TEXT, line
 from worker.indexing.stored_entries import StoredEntries, hash_entries, hash_stored
 
-CHANGES: dict[str, dict[str, object]] = {
-    "text": {"text": "another text"},
-    "time": {"time": 1},
-    "kafka_time": {"kafka_time": 1},
-    "service": {"service": "cron"},
-    "level": {"level": "WARN"},
-    "fields": {"fields": "{}"},
-    "empty fields": {"fields": ""},
-    "records": {"records": 2},
-    "cut": {"cut": 1},
-    "chunk": {"chunk": 1},
-    "chunks": {"chunks": 2},
-    "a letter that moved over": {"text": "line 7s", "service": "shd"},
-}
+CHANGES: dict[str, dict[str, object]] = dict(rows("stored_entry_changes"))
 
 
 def stored(*lines: Line, first_offset: int = 0, end_offset: int = 100) -> StoredEntries:

@@ -30,10 +30,7 @@ LOGS = Partition("logs", 0)
 
 
 class Wired:
-    """A pipeline whose stages run when they are told to.
-
-    Thread: the test's.
-    """
+    """A pipeline whose stages run when they are told to."""
 
     def __init__(self, settings: Settings, connections: Connections) -> None:
         self.abandon = threading.Event()

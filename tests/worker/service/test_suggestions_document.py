@@ -13,10 +13,7 @@ SLOW_S = 4.0
 
 
 class SlowLane:
-    """Answers every question after `SLOW_S` on a clock of its own; remembers the deadlines.
-
-    Thread: the test's.
-    """
+    """Answers every question after `SLOW_S` on a clock of its own; remembers the deadlines."""
 
     def __init__(self) -> None:
         self.now_s = 0.0

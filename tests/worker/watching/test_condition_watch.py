@@ -11,10 +11,7 @@ Values = dict[str, dict[tuple[str, ...], float]]
 
 
 class Watched:
-    """A watch whose time the test moves on.
-
-    Thread: the test's.
-    """
+    """A watch whose time the test moves on."""
 
     def __init__(self) -> None:
         self.now_s = 0.0

@@ -16,10 +16,7 @@ ONLY_PROMETHEUS = {"VectailNoWorker", "VectailWorkerDown"}
 
 
 class AskedLooks(Looks):
-    """Looks at a process that has just begun; notes which metrics are asked for.
-
-    Thread: the test's.
-    """
+    """Looks at a process that has just begun; notes which metrics are asked for."""
 
     def __init__(self) -> None:
         super().__init__(0.0)

@@ -2,28 +2,14 @@
 
 import pytest
 
+from tests.rows import rows
 from worker.watching import metrics as m
 from worker.watching.exposition import Exposition
 from worker.watching.metrics import Sample
 
 PLAIN = "text/plain; version=0.0.4; charset=utf-8"
 OPEN_METRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
-ODD = (
-    "application/openmetrics-text; version=x; escaping=",
-    "application/openmetrics-text;version=1.x",
-    "application/openmetrics-text;version=.",
-    "application/openmetrics-text;version=\xff",
-    "application/openmetrics-text;version==",
-    "application/openmetrics-text;version=1..0,*/*",
-    f"application/openmetrics-text;version={'9' * 5_000}x",
-    "text/plain;version=x",
-    "text/plain;version=1.;escaping=allow-utf-8",
-    "text/plain;version=-1.0.0",
-    ";;;,,,=",
-    "escaping",
-    "\xff\t\x7f",
-    "," * 10_000,
-)
+ODD = (*rows("watching/odd_accept_headers"), f"application/openmetrics-text;version={'9' * 5_000}x", "," * 10_000)
 
 
 @pytest.fixture

@@ -99,10 +99,7 @@ def test_the_query_group_begins_at_the_first_query_whatever_the_log_group_does()
 
 
 class GrowingLog(FakePositions):
-    """Between two questions ten records come and are committed.
-
-    Thread: the test's.
-    """
+    """Between two questions ten records come and are committed."""
 
     def committed(self, _group: str, partitions: Sequence[Partition]) -> dict[Partition, int | None]:
         self.ends[LOGS] += 10
@@ -120,10 +117,7 @@ def test_records_that_come_and_are_committed_during_the_look_are_not_past_the_en
 
 
 class Topic:
-    """A topic with two partitions and a group; partition 0 holds 2 to 9 with the times 1002 to 1009, partition 1 nothing.
-
-    Thread: the test's.
-    """
+    """A topic with two partitions and a group; partition 0 holds 2 to 9 with the times 1002 to 1009, partition 1 nothing."""
 
     def __init__(self, kafka: KafkaServer, unique: Unique) -> None:
         self.name, self.group = unique("logs"), unique("group")

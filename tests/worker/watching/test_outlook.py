@@ -8,6 +8,7 @@ from typing import Final
 
 import pytest
 
+from tests.rows import rows
 from tests.worker.watching.lag_courses import LagCourse, SeenLook, Span, recorded, simulated
 from worker.watching.lag_history import MOST_POINTS, LagPoint
 from worker.watching.outlook import KEEPS_UP_S, STILL_S, Outlook, outlook_of, range_of, total_outlook
@@ -166,18 +167,7 @@ def test_of_partitions_the_worst_speaks_for_the_group() -> None:
     assert total_outlook([Outlook("falls_behind")] * 2).text == "falls behind"
 
 
-@pytest.mark.parametrize(
-    ("least_s", "most_s", "shown"),
-    [
-        (0.2, 0.9, "about 5 s"),
-        (31.0, 52.0, "30 to 50 s"),
-        (130.0, 179.0, "130 to 180 s"),
-        (170.0, 290.0, "3 to 5 min"),
-        (600.0, 620.0, "about 10 min"),
-        (9_000.0, 14_400.0, "2 to 4 h"),
-        (200_000.0, 900_000.0, "2 to 10 d"),
-    ],
-)
+@pytest.mark.parametrize(("least_s", "most_s", "shown"), rows("watching/ranges"))
 def test_a_range_is_in_one_unit_and_has_no_digits_that_nobody_knows(least_s: float, most_s: float, shown: str) -> None:
     assert range_of(least_s, most_s) == shown
     assert Outlook("catches_up", (least_s, most_s), 1.0).text == f"caught up in {shown}"

@@ -47,10 +47,7 @@ def vectors_of(numbers: Iterable[int]) -> dict[CacheKey, Vector]:
 
 
 class Rig:
-    """One worker's cache.
-
-    Thread: the test's.
-    """
+    """One worker's cache."""
 
     def __init__(self, url: str, *, space: EmbeddingSpace | None = None, queue_bytes: int = QUEUE_BYTES, **settings: Any) -> None:  # noqa: ANN401 - RedisTable's
         self.now_s = 0.0

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.rows import rows
 from worker.embedding.cache.redis_address import RedisAddress, RedisMisconfigured, address_of
 from worker.settings.tables import RedisTable
 
@@ -15,35 +16,7 @@ def address(url: str, **settings: Any) -> RedisAddress:  # noqa: ANN401 - as Red
     return address_of(RedisTable(url=url, **settings))
 
 
-NO_ADDRESSES = (
-    "",
-    "http://127.0.0.1",
-    "127.0.0.1:6379",
-    "redis://",
-    "redis://127.0.0.1:99999",
-    "redis://127.0.0.1:port",
-    "redis://127.0.0.1/first",
-    "redis://127.0.0.1/-1",
-    "redis://127.0.0.1/²",
-    "redis://127.0.0.1?socket_timeout=100",
-    "redis://a,b",
-    "unix://",
-    "unix://host/path",
-    "unix+cluster:///run/redis",
-    "redis+cluster://h/1",
-    "redis+cluster://a,b",
-    "redis+sentinel://h:1",
-    "redis+sentinel://h:port/mymaster",
-    "redis+sentinel:///mymaster",
-    "redis+sentinel://h/mymaster/first",
-    "redis://:hunter2#x@cache:6379/0",
-    "redis://bob:hunter2/x@cache:6379/0",
-    "redis://bob:123/hunter2@cache:6379/0",
-    "redis://bob:x?hunter2@cache:6379/0",
-)
-
-
-@pytest.mark.parametrize("url", NO_ADDRESSES)
+@pytest.mark.parametrize("url", rows("redis/refused_addresses"))
 def test_an_address_that_cannot_work_is_refused_without_its_password(url: str) -> None:
     with pytest.raises(RedisMisconfigured, match=r"^redis\.url is not [^\n]+$") as refused:
         address(url)
@@ -69,25 +42,10 @@ def test_files_that_cannot_be_used_are_named(settings: dict[str, Any], named: st
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    ("url", "kind", "for_the_library", "hosts", "shown"),
-    [
-        ("rediss://cache.example:7000/4", "server", "rediss://cache.example:7000/4", (("cache.example", 7000),), "cache.example:7000"),
-        ("redis://h", "server", "redis://h/", (("h", 6379),), "h:6379"),
-        ("redis+cluster://[::1]:3", "cluster", "redis://[::1]:3/", (("::1", 3),), "::1:3"),
-        ("unix:///run/a%20b.sock", "unix", "unix:///run/a%20b.sock", (), "/run/a b.sock"),
-        (
-            "rediss+sentinel://a:1,b/main/2",
-            "sentinel",
-            "rediss://a:1/2",
-            (("a", 1), ("b", 26379)),
-            "main of the sentinels a:1, b:26379",
-        ),
-    ],
-)
-def test_a_url_is_taken_apart(url: str, kind: str, for_the_library: str, hosts: tuple[object, ...], shown: str) -> None:
+@pytest.mark.parametrize(("url", "kind", "for_the_library", "hosts", "shown"), rows("redis/addresses"))
+def test_a_url_is_taken_apart(url: str, kind: str, for_the_library: str, hosts: list[object], shown: str) -> None:
     found = address(url)
-    assert (found.kind, found.url, found.hosts, str(found)) == (kind, for_the_library, hosts, shown)
+    assert (found.kind, found.url, [*map(list, found.hosts)], str(found)) == (kind, for_the_library, hosts, shown)
     assert found.has_tls == url.startswith("rediss")
 
 

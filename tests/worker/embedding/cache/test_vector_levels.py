@@ -26,10 +26,7 @@ def key(template: str) -> CacheKey:
 
 
 class DictCache(Generic[Name]):
-    """An unbounded cache that records what it was asked.
-
-    Thread: the test's.
-    """
+    """An unbounded cache that records what it was asked."""
 
     def __init__(self, names: Iterable[Name], component: float) -> None:
         self.vectors: dict[Name, Vector] = {name: np.full(1, component, np.float32) for name in names}

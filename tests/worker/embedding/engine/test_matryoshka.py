@@ -18,10 +18,7 @@ def text(*ids: int) -> TokenIds:
 
 
 class Odd(FakeEngine):
-    """Returns the vectors that it is given.
-
-    Thread: the test's.
-    """
+    """Returns the vectors that it is given."""
 
     given: Vectors
 

@@ -165,10 +165,7 @@ def test_weights_that_are_not_there_are_refused_in_one_line(prepared_model: Prep
 
 
 class Confused:
-    """A vLLM engine whose answers are changed: `confuse` gets the outputs of one step.
-
-    Thread: the test's.
-    """
+    """A vLLM engine whose answers are changed: `confuse` gets the outputs of one step."""
 
     def __init__(self, inside: Any, confuse: Callable[[list[Any]], list[Any]]) -> None:  # noqa: ANN401 - vLLM has no types here
         self._inside = inside

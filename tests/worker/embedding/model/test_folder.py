@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.rows import rows
 from tests.worker.embedding.model.tiny import Tiny, make_folder, write_json
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.folder import read_folder
@@ -64,21 +65,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
         read_folder(tmp_path / "file")
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"model_type": "roberta"}, "of type 'roberta'"),
-        ({"position_embedding_type": "relative_key"}, "'relative_key' positions"),
-        ({"hidden_act": "relu"}, "activation 'relu'"),
-        ({"num_hidden_layers": "many"}, "config.json is not usable"),
-        ({"hidden_size": None}, "config.json is not usable"),
-        ({"is_decoder": True}, "is a decoder"),
-        ({"num_attention_heads": 0}, "config.json is not usable: 0 heads"),
-        ({"type_vocab_size": -1}, "config.json is not usable: -1 token types"),
-        ({"num_attention_heads": 5}, "64 dimensions cannot be shared by 5 heads"),
-        ({"matryoshka_dimensions": 32}, "config.json is not usable"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "reason"), rows("model/refused_configs"))
 def test_a_model_that_would_be_embedded_wrongly_is_refused(folder: Path, changes: dict[str, object], reason: str) -> None:
     change(folder / "config.json", **changes)
     with pytest.raises(ModelError, match=reason):
@@ -122,33 +109,7 @@ def test_a_missing_shard_is_named(tmp_path: Path) -> None:
         read_folder(folder)
 
 
-@pytest.mark.parametrize(
-    ("file", "content", "reason"),
-    [
-        ("config.json", None, "no model in .*tiny: config.json is missing"),
-        ("model.safetensors", None, "no model in .*tiny: model.safetensors is missing"),
-        ("tokenizer.json", None, r"neither tokenizer\.json nor vocab\.txt"),
-        ("config.json", "{", r"config\.json cannot be read"),
-        ("config.json", "[1]", r"config\.json does not hold a JSON object"),
-        ("modules.json", '{"type": "Pooling"}', r"modules\.json does not hold a list of modules"),
-        ("modules.json", '[{"path": "2_Dense", "type": "sentence_transformers.models.Dense"}]', "has a Dense layer after BERT"),
-        (
-            "modules.json",
-            '[{"path": "../1_Pooling", "type": "x.Pooling"}]',
-            r"modules\.json names '../1_Pooling', which does not lie",
-        ),
-        (POOLING, '{"pooling_mode_max_tokens": true}', "asks for the pooling max_tokens"),
-        (POOLING, '{"pooling_mode_mean_tokens": true, "pooling_mode_cls_token": true}', "asks for the pooling cls_token, mean_tokens"),
-        (POOLING, "{}", "asks for the pooling none"),
-        (POOLING, '{"pooling_mode_mean_tokens": true, "include_prompt": false}', "leaves prompts out of the mean"),
-        (INDEX, "{}", r"index\.json names no files"),
-        (INDEX, '{"weight_map": []}', r"index\.json names no files"),
-        (INDEX, '{"weight_map": {"a": "../a.safetensors"}}', r"index\.json names '../a.safetensors', which is not a safetensors file"),
-        (INDEX, '{"weight_map": {"a": "config.json"}}', r"index\.json names 'config.json', which is not a safetensors file beside it"),
-        ("pytorch_model.bin", "", r"pytorch_model\.bin is a pickle, which is never loaded; save the model as safetensors"),
-        ("pytorch_model.bin.index.json", "", r"pytorch_model\.bin is a pickle"),
-    ],
-)
+@pytest.mark.parametrize(("file", "content", "reason"), rows("model/refused_folders"))
 def test_a_folder_that_cannot_be_understood_is_refused_by_name(folder: Path, file: str, content: str | None, reason: str) -> None:
     if content is None:
         (folder / file).unlink()

@@ -6,25 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.rows import rows
 from worker.embedding.model.split_words import split_words
 
 
-@pytest.mark.parametrize(
-    ("text", "split"),
-    [
-        ("screen is on: kCGSDisplayDidWake", "screen is on: kCGS Display Did Wake"),
-        ("java.lang.OutOfMemoryError", "java.lang.Out Of Memory Error"),
-        ("DFSClient: renewLease failed", "DFS Client: renew Lease failed"),
-        ("readID of dfsIO", "read ID of dfs IO"),
-        ("max_open_files=a__b", "max open files=a b"),
-        ("HTTP2Server", "HTTP2Server"),
-        ("URLs and IDs of VMs, MiB, kB, MySQL", "URLs and IDs of VMs, MiB, kB, MySQL"),
-        ("_private __init__ x_ (_a)", "_private __init__ x_ (_a)"),
-        ("ÜberGang éA naïveName", "Über Gang éA naïve Name"),
-        ("Disk full on /dev", "Disk full on /dev"),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "split"), rows("model/split_names"))
 def test_names_are_split_where_a_word_ends(text: str, split: str) -> None:
     assert split_words(text) == split
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.rows import rows
 from tests.worker.embedding.model.tiny import SPECIAL, VOCABULARY, tokenizer_json
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.wordpiece import WordPiece, read_wordpiece
@@ -52,21 +53,7 @@ def test_the_older_frame_is_understood() -> None:
     assert (vocabulary.cls, vocabulary.sep) == (2, 3)
 
 
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        ("model.type", "BPE"),
-        ("model.continuing_subword_prefix", "@@"),
-        ("normalizer.type", "NFC"),
-        ("normalizer.clean_text", False),
-        ("pre_tokenizer.type", "Whitespace"),
-        ("post_processor.type", "RobertaProcessing"),
-        ("post_processor.single", [{"Sequence": {"id": "A", "type_id": 0}}]),
-        ("normalizer", None),
-        ("model", {}),
-        ("model.vocab", {"[UNK]": 1, "##\u2581x": 2}),
-    ],
-)
+@pytest.mark.parametrize(("path", "value"), rows("model/refused_rules"))
 def test_other_rules_are_refused(path: str, value: object) -> None:
     with pytest.raises(ModelError, match=r"^tokenizer\.json "):
         read(changed(path, value))
