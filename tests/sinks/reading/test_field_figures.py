@@ -41,9 +41,9 @@ def test_what_json_would_not_write_as_a_number_is_none(text: str) -> None:
 
 
 def sink_of(values: list[str]) -> FakeSink:
-    """Return an index of a line for each value, the last one in two pieces."""
+    """Return an index of a line for each value, the first one in two pieces."""
     lines = [line(at, fields=f'{{"ms":{value}}}' if value else None) for at, value in enumerate(values)]
-    lines[-1:] = [lines[-1]._replace(chunk=chunk, chunks=2) for chunk in range(2)]
+    lines[:1] = [lines[0]._replace(chunk=chunk, chunks=2) for chunk in range(2)]
     sink = open_sink()
     sink.write_blocks(blocks(lines, 10))
     return sink

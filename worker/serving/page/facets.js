@@ -113,7 +113,8 @@ function facetBox(facet, title, again) {
     const focused = list.contains(document.activeElement) ? /** @type {HTMLInputElement} */ (document.activeElement) : null;
     const values = counts.slice(0, top).map((/** @type {any} */ one) => ({ value: one[facet], lines: one.lines }));
     for (const value of [...chosen, ...excluded]) if (!values.some((/** @type {any} */ one) => one.value === value)) values.push({ value, lines: 0 });
-    const most = Math.max(1, ...values.map((/** @type {any} */ one) => one.lines));
+    const isWithout = (/** @type {any} */ one) => isField && one.value === ""; // which is no value, and would make the others' bars too short to see
+    const most = Math.max(1, ...values.map((/** @type {any} */ one) => (isWithout(one) ? 0 : one.lines)));
     clear(list, values.map((/** @type {any} */ one) => valueRow(facet, title, one, most, { isChosen: chosen.has(one.value), isExcluded: excluded.has(one.value) })));
     if (focused !== null) [...list.querySelectorAll(focused.tagName)].map((one) => /** @type {HTMLInputElement} */ (one)).find((one) => one.value === focused.value)?.focus();
     all.hidden = counts.length <= top || top >= ALL;
@@ -152,7 +153,7 @@ function valueRow(facet, title, { value, lines }, most, { isChosen, isExcluded }
     { ...level, class: isExcluded && "excluded" },
     el("label", { title: `${title}: ${text.slice(0, 300)}, ${plural(lines, "line")}` }, box, el("bdi", { class: "facet-value" }, visible(text.slice(0, 120))), el("span", { class: "num quiet" }, compact(lines))),
     not,
-    el("span", { class: "bar", "aria-hidden": "true" }, el("span", { style: { width: `${Math.max((lines / most) * 100, lines ? 1 : 0)}%` } })),
+    el("span", { class: "bar", "aria-hidden": "true" }, el("span", { style: { width: `${facet.startsWith("field:") && value === "" ? 0 : Math.max((lines / most) * 100, lines ? 1 : 0)}%` } })),
   );
 }
 

@@ -5,6 +5,7 @@ import { filterChips } from "./chips.js";
 import { filterButton } from "./filter_button.js";
 import { filterInputs } from "./filter_inputs.js";
 import { go } from "./state.js";
+import { wrapButton } from "./wrap.js";
 
 const TYPING_MS = 500;
 
@@ -29,7 +30,9 @@ export function tailControls({ pause, empty }) {
   const node = el("div", { class: "controls card" });
   const narrowing = filterButton(node);
   for (const one of [mode, filters.node, chips.node]) one.classList.add("narrowing");
-  node.append(el("div", { class: "row" }, pauseButton, el("button", { type: "button", class: "narrowing", onclick: empty }, "Clear"), form, narrowing.node), filters.node, chips.node);
+  const wrap = wrapButton();
+  wrap.classList.add("narrowing");
+  node.append(el("div", { class: "row" }, pauseButton, el("button", { type: "button", class: "narrowing", onclick: empty }, "Clear"), wrap, form, narrowing.node), filters.node, chips.node);
 
   function type() {
     clearTimeout(typing);
