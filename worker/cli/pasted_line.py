@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from worker.asking.question import MAX_TEXT_CHARACTERS
-from worker.masks.pasted_lines import LineReader
+from worker.indexing.pasted_lines import LineReader
 from worker.settings.settings import Settings
 
 _NEAREST: Final = 3

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worker.asking.documents import Document
-from worker.masks.pasted_lines import LineReader, LineTemplate
+from worker.indexing.pasted_lines import LineReader, LineTemplate
 from worker.serving.document_routes import OneAtATime
 from worker.serving.mcp_questions import Answer, LogIndex, NotAnswered
 from worker.serving.pending_queries import PendingQueries

@@ -24,7 +24,7 @@ from worker.asking.moments import shown_time
 from worker.asking.places import RecordPlace
 from worker.asking.question import MAX_TEXT_CHARACTERS
 from worker.asking.reach import behind_text
-from worker.masks.pasted_lines import LineTemplate
+from worker.indexing.pasted_lines import LineTemplate
 from worker.serving.mcp_answer import ToolAnswer
 from worker.serving.mcp_arguments import (
     AroundArguments,

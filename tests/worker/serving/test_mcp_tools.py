@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worker.masks.pasted_lines import LineTemplate
+from worker.indexing.pasted_lines import LineTemplate
 from worker.serving.mcp_answer import NOTICE, ToolAnswer, bounded_json
 from worker.serving.mcp_questions import LogIndex, NotAnswered
 from worker.serving.mcp_tools import TOOLS, ToolFailed, call_tool

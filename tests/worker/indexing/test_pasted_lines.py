@@ -9,9 +9,9 @@ from producers.log_feed import synthetic_lines
 from tests.template_ids import id_of
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
+from worker.indexing.pasted_lines import LineReader
 from worker.indexing.pieces import split_entries
 from worker.indexing.topic_readers import TopicReader, TopicReaders
-from worker.masks.pasted_lines import LineReader
 from worker.settings.settings import Settings
 from worker.settings.tables import new_redactor
 
