@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.page import stub_documents
 from tests.page.parts import hits, parameters, status
 from tests.page.stub_documents import TOML, WORKER
 from tests.page.stub_lines import KINDS, MINUTE_MS, shop_lines
@@ -131,7 +132,8 @@ def test_lag_shows_totals_partitions_and_whose_figures_they_are(world: StubWorld
     expect(page.get_by_role("row").filter(has_text="2,300").first.get_by_role("img")).to_be_visible()
     for condition in world.documents["/api/status"]["conditions"]:
         expect(view).to_contain_text(condition["summary"])
-    expect(page.get_by_role("definition").filter(has_text="lines of known templates")).to_contain_text(re.compile(r"^99\.9\d*%"))
+    expect(page.get_by_role("table", name="Savings by topic")).to_contain_text(re.compile(r"99\.9\d*%"))
+    expect(page.get_by_role("term").filter(has_text="Tokens saved")).to_have_count(0)  # saving is not health
 
 
 def test_lag_asks_again_by_itself_while_it_is_looked_at(world: StubWorld, watched: Watched) -> None:
@@ -178,6 +180,20 @@ def test_chosen_dead_letters_are_replayed_after_a_question_and_the_result_is_tol
     expect(page.get_by_role("status").filter(has_text=re.compile("replayed"))).to_be_visible()
     assert world.replayed == [["0/0"]]
     expect(letters.first).to_contain_text(re.compile("replayed"))
+
+
+def test_all_workers_are_on_one_page_with_those_that_do_not_answer(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?tab=lag")
+    expect(page.get_by_role("region", name="Conditions")).to_be_visible()
+    workers = page.get_by_role("region", name="Workers")
+    expect(workers).to_be_hidden()
+    world.documents["/api/workers"] = stub_documents.peers()
+    page.reload()
+    expect(workers).to_contain_text("1 worker of 3 did not answer")
+    rows = workers.get_by_role("row")
+    expect(rows.nth(1)).to_contain_text(f"{stub_documents.WORKER} (this one)")
+    expect(rows.nth(2)).to_contain_text("not ready index: Milvus is away; VectailSinkDown")
+    expect(rows.nth(3)).to_contain_text("no answer no answer within 1 s")
 
 
 def test_a_reason_shows_only_its_letters(world: StubWorld, watched: Watched) -> None:

@@ -31,6 +31,15 @@ def test_it_opens_on_errors_of_the_last_hour_what_is_new_and_then_the_most_frequ
     assert watched.requests[0] == f"GET {world.url}/"
 
 
+def test_a_tab_that_there_is_none_of_is_said_and_the_page_leads_to_the_description_of_the_api(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?tab=nonsense")
+    expect(page.get_by_text("There is no tab “nonsense”: this is Search.")).to_be_visible()
+    tab(page, "Lag")
+    expect(page.get_by_text("There is no tab")).to_have_count(0)
+    description = page.request.get(f"{world.url}/{page.get_by_role('link', name='HTTP API').get_attribute('href')}")
+    assert description.json()["openapi"].startswith("3.")
+
+
 def test_a_question_brings_families_with_similarity_count_words_marked_and_when(world: StubWorld, watched: Watched) -> None:
     page = watched.open(f"{world.url}/")
     ask(page, "payment declined by the bank")

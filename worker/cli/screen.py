@@ -202,4 +202,4 @@ def _figures_in_place(now: Figures) -> Table:
 
 
 def _figures_in_line(now: Figures) -> str:
-    return ", ".join(f"{name} {figure:,}" for name, figure in now.items())
+    return ", ".join(f"{name} {figure:,}" for name, figure in now.items()).replace(", of ", " of ")

@@ -13,13 +13,14 @@ import traceback
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -38,7 +39,7 @@ from worker.serving.lookup_request import read_lookup
 from worker.serving.mcp_endpoint import McpEndpoint, index_of
 from worker.serving.mcp_questions import LogIndex, NotAnswered, look_up
 from worker.serving.openapi import openapi_document
-from worker.serving.page_files import INDEX, PageFile, made_page_files, read_page_files
+from worker.serving.page_files import INDEX, PageFile, made_page_files, missing_page, read_page_files
 from worker.serving.pending_queries import ClientGone, PendingQueries, unless_gone
 from worker.serving.request_checks import check_length, check_site, check_type, too_long
 from worker.serving.request_places import Places
@@ -371,10 +372,13 @@ async def _refused(_request: Request, error: Exception) -> Response:
     return _answer(error)
 
 
-async def _not_routed(_request: Request, error: Exception) -> Response:
-    """Answer a request for an unknown path or with a wrong method."""
+async def _not_routed(request: Request, error: Exception) -> Response:
+    """Answer a request for an unknown path, a browser's with a page, or one with a wrong method."""
     if not isinstance(error, HTTPException):
         raise TypeError("only for HTTPException")
+    path = request.url.path
+    if error.status_code == HTTPStatus.NOT_FOUND and not path.startswith("/api/") and "text/html" in request.headers.get("accept", ""):
+        return HTMLResponse(missing_page(path), error.status_code)
     code = _CODE_OF.get(error.status_code, "bad_request")
     return Response(error_document(code, error.detail), error.status_code, error.headers, _JSON)
 

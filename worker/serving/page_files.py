@@ -33,6 +33,16 @@ _FILTERS_HEAD: Final = """\
  */
 /** @type {Filter[]} */
 """
+_MISSING: Final = """\
+<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Not found · vectail</title>
+<link rel="icon" href="{home}page/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="{home}page/style.css">
+<main><h1>There is no such page</h1><p><a href="{home}">Search the logs</a></p></main>
+"""
 
 
 class PageFile(NamedTuple):
@@ -57,6 +67,11 @@ def read_page_files(folder: Path = FOLDER) -> Mapping[str, PageFile]:
 def made_page_files() -> Mapping[str, PageFile]:
     """Return the files by name that are in no folder."""
     return {FILTERS_MODULE: _page_file(filters_module(FILTERS).encode(), ".js")}
+
+
+def missing_page(path: str) -> bytes:
+    """Return what a person sees at a path that there is none of; its links also hold behind a proxy that serves the page in a folder."""
+    return _MISSING.format(home="../" * (path.count("/") - 1) or "./").encode()
 
 
 def filters_module(filters: Mapping[str, Of]) -> str:

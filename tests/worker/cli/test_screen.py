@@ -35,9 +35,9 @@ def test_figures_stand_in_one_line_where_there_is_no_terminal(new_screen: NewScr
 
     with screen.progress() as show:
         show({"records": 1, "tokens saved": 0})
-        show({"records": 16_000, "tokens saved": 1_234_567})
+        show({"records": 16_000, "of": 44_409, "tokens saved": 1_234_567})
 
-    assert written.getvalue() == "records 16,000, tokens saved 1,234,567\n"
+    assert written.getvalue() == "records 16,000 of 44,409, tokens saved 1,234,567\n"
 
 
 def test_figures_stand_below_their_names_in_80_columns_of_a_terminal() -> None:

@@ -58,6 +58,16 @@ def test_no_path_leads_out_of_the_folder(serve: Serve, path: str) -> None:
     assert (answer.status, answer.error["code"]) == (404, "not_found")
 
 
+@pytest.mark.parametrize(("path", "home"), [("/nothing", "./"), ("/page/nothing.html", "../"), ("/a/b/c", "../../")])
+def test_an_unknown_path_is_a_page_with_a_link_for_browsers_and_json_for_programs(serve: Serve, path: str, home: str) -> None:
+    serving = serve()
+    page = serving.get(path, Accept="text/html,*/*;q=0.8")
+    assert (page.status, page.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
+    assert f'<a href="{home}">Search the logs</a>' in page.value.decode()
+    assert serving.get(path).error["code"] == "not_found"
+    assert serving.get(f"/api{path}", Accept="text/html").error["code"] == "not_found"
+
+
 def test_only_files_of_known_types_in_the_folder_itself_are_read(tmp_path: Path) -> None:
     (tmp_path / "deep.js").mkdir()
     for name in ("app.js", "notes.py", "deep.js/inner.js", ".env"):

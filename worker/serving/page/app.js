@@ -30,6 +30,8 @@ let turn = 0;
 /** Show the view that the state asks for, or tell the one that is open what has changed. @param {any} state */
 async function show(state) {
   const tab = Object.hasOwn(TABS, state.tab) ? state.tab : "search";
+  document.querySelector(".unknown-tab")?.remove();
+  if (tab !== state.tab) main.before(el("p", { class: "unknown-tab status", "data-kind": "warning", role: "status" }, `There is no tab “${state.tab.slice(0, 60)}”: this is ${TABS[tab].name}.`));
   document.title = `${state.q ? `${state.q} · ` : ""}${TABS[tab].name} · vectail`;
   drawTabs(tab);
   if (shown !== null && shown.tab === tab) {

@@ -44,15 +44,7 @@ export function ownFigures(status, isOldNow) {
   return [
     figure("Searchable after", wait ? duration(wait.p50_s) : "–", wait ? `half of the lines${wait.since_start === false ? " of the last 10 minutes" : ""}; 99% within ${duration(wait.p99_s)}; ${own}` : `no line was indexed yet; ${own}`, { isOld: isOldNow }),
     figure("Lines per second", typeof rate === "number" ? compact(rate) : "–", typeof rate === "number" ? `indexed; ${own}` : `known in a few seconds; ${own}`, { isOld: isOldNow }),
-    figure("Tokens saved", savedShare(status.savings ?? []), `lines of known templates, not embedded again; ${own}`, { isOld: isOldNow }),
   ];
-}
-
-/** @param {any[]} savings */
-function savedShare(savings) {
-  const saved = sum(savings.map((one) => one.tokens_saved));
-  const all = sum(savings.map((one) => one.tokens));
-  return all > 0 ? percent(saved / all) : "–";
 }
 
 /**
