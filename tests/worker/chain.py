@@ -303,6 +303,11 @@ class Chain:
         self.embed()
         self.store()
 
+    def index(self, *values: bytes | str | None) -> None:
+        """Take records in as one batch, and finish them."""
+        self.feed(*values)
+        self.run()
+
     def lines(self) -> list[Line]:
         """Return what a reader gets: every stored line of the log partition, in order."""
         calls = list(self.sink.calls)

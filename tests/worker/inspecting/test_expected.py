@@ -40,8 +40,7 @@ VALUES: tuple[bytes | None, ...] = (
 
 
 def stored_by(chain: Chain) -> list[Line]:
-    chain.feed(*VALUES)
-    chain.run()
+    chain.index(*VALUES)
     return sorted(chain.lines())
 
 

@@ -31,8 +31,7 @@ def ask_embedded(chain: Chain, **request: object) -> None:
 
 
 def test_an_answer_holds_the_hits_and_where_the_time_went(chain: Chain) -> None:
-    chain.feed(json.dumps({"message": "disk full on 10.0.0.1", "level": "WARN", "service": "sshd"}), "network down")
-    chain.run()
+    chain.index(json.dumps({"message": "disk full on 10.0.0.1", "level": "WARN", "service": "sshd"}), "network down")
     chain.ask({"text": "disk full on", "k": 1})
     chain.now_s += 1.5
     chain.embed()
@@ -77,8 +76,7 @@ def test_a_query_settles_when_its_reply_is_delivered_or_given_up_and_not_before(
 
 
 def test_while_the_sink_is_busy_the_search_is_tried_again(chain: Chain) -> None:
-    chain.feed("disk full")
-    chain.run()
+    chain.index("disk full")
     ask_embedded(chain)
     chain.sink.busy_calls = 3
     (reply,) = chain.answer()
@@ -97,8 +95,7 @@ def test_a_query_past_its_deadline_is_answered_expired_without_a_search(chain: C
 
 
 def test_a_query_that_nobody_waits_for_is_not_searched_for(chain: Chain) -> None:
-    chain.feed("disk full")
-    chain.run()
+    chain.index("disk full")
     replies: list[QueryReply] = []
 
     def ask(text: str, is_gone: Callable[[], bool]) -> None:
@@ -164,8 +161,7 @@ def test_a_broken_sink_stops_the_service(chain: Chain) -> None:
 
 
 def test_queries_that_are_looked_up_together_get_what_each_gets_alone(chain: Chain) -> None:
-    chain.feed(*(f"disk {left} {right}" for left in "abcdef" for right in "uvwxyz"))
-    chain.run()
+    chain.index(*(f"disk {left} {right}" for left in "abcdef" for right in "uvwxyz"))
     requests: list[dict[str, object]] = [{"text": "disk a u"}, {"text": "disk f", "k": 3}, {"text": "disk", "mode": "dense", "k": 2}]
     alone = []
     for request in requests:
@@ -182,8 +178,7 @@ def test_queries_that_are_looked_up_together_get_what_each_gets_alone(chain: Cha
 
 @pytest.mark.parametrize("request_", [{"text": "disk full"}, {"as": "templates"}, {"text": "disk full", "mode": "words"}], ids=str)
 def test_a_window_without_lines_becomes_all_time_if_that_is_wanted(chain: Chain, request_: dict[str, object]) -> None:
-    chain.feed("disk full")
-    chain.run()
+    chain.index("disk full")
     empty = request_ | {"filters": {"until_ms": 5}}
     for query in (request_, empty | {"widen": True}, request_ | {"widen": True}, empty):
         chain.ask(query)
@@ -196,8 +191,7 @@ def test_a_window_without_lines_becomes_all_time_if_that_is_wanted(chain: Chain,
 
 
 def test_a_text_of_identifiers_is_widened_at_once(chain: Chain) -> None:
-    chain.feed("order ab-12345 sent", "order ab-12345 paid")
-    chain.run()
+    chain.index("order ab-12345 sent", "order ab-12345 paid")
     inside = {"filters": {"since_ms": 0}, "widen": True, "k": 5}
     for request in ({"text": "ab-12345", **inside}, {"text": "ab-12345", "mode": "words", **inside}):
         chain.ask(request)
@@ -225,8 +219,7 @@ def test_an_answer_that_no_record_would_hold_is_cut(chain: Chain) -> None:
 
 
 def test_a_query_that_finds_the_index_busy_holds_nobody_else_up(chain: Chain) -> None:
-    chain.feed("disk full")
-    chain.run()
+    chain.index("disk full")
     for deadline_ms in (7_000, 1_500):  # a chain's records were sent a second ago
         chain.ask({"text": "disk full", "deadline_ms": deadline_ms})
     chain.ask({"text": "disk full", "k": 0})
@@ -237,8 +230,7 @@ def test_a_query_that_finds_the_index_busy_holds_nobody_else_up(chain: Chain) ->
 
 
 def test_while_one_is_tried_again_those_who_come_later_are_answered(chain: Chain) -> None:
-    chain.feed("disk full")
-    chain.run()
+    chain.index("disk full")
     ask_embedded(chain)
     chain.sink.busy_calls = 1
     chain.answer_step.turn(chain.answer_lane.take(10) or [])
@@ -249,8 +241,7 @@ def test_while_one_is_tried_again_those_who_come_later_are_answered(chain: Chain
 
 
 def test_an_index_that_works_long_in_vain_is_not_asked_for_ever(chain: Chain) -> None:
-    chain.feed("disk full")
-    chain.run()
+    chain.index("disk full")
     ask_embedded(chain, deadline_ms=60_000)
 
     def times_out(vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
@@ -258,11 +249,9 @@ def test_an_index_that_works_long_in_vain_is_not_asked_for_ever(chain: Chain) ->
         chain.now_s += 10.0
         raise SinkBusy("10 s were not enough")
 
-    answerable = chain.answer_lane.take(10)
-    assert answerable is not None
     sink = FakeSink()
     sink.templates.nearest = times_out  # type: ignore[method-assign]
-    Answer(sink=sink, reader=BlockReader(sink, clock=chain.clock), surroundings=chain.surroundings).step(answerable)
+    Answer(sink=sink, reader=BlockReader(sink, clock=chain.clock), surroundings=chain.surroundings).step(chain.answer_lane.take(10) or [])
     (reply,) = chain.answer()
     assert reply["error"]["code"] == "unavailable"
     assert "10 s were not enough" in reply["error"]["reason"]
@@ -322,8 +311,7 @@ def kind_of(reply: dict[str, object]) -> str:
 
 
 def test_heavy_queries_wait_for_light_ones_and_the_shortest_comes_first(chain: Chain) -> None:
-    chain.feed("disk full", "network down")
-    chain.run()
+    chain.index("disk full", "network down")
     chain.ask({"as": "templates"})
     chain.ask({"as": "counts"})
     chain.ask({"text": "disk full", "k": 11, "deadline_ms": 50_000})
@@ -347,8 +335,7 @@ def test_a_heavy_query_does_not_wait_for_ever_behind_shorter_ones(chain: Chain) 
 
 
 def test_no_query_reads_for_longer_than_its_share(chain: Chain) -> None:
-    chain.feed(*(f"disk {'abcdefgh'[n % 8]} {'ijklmnop'[n // 8]} full" for n in range(64)))
-    chain.run()
+    chain.index(*(f"disk {'abcdefgh'[n % 8]} {'ijklmnop'[n // 8]} full" for n in range(64)))
 
     class Slow(FakeSink):
         def read_columns(self, *asked: object, **how: object) -> dict[BlockId, BlockColumns]:

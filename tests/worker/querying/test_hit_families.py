@@ -203,8 +203,7 @@ def test_a_query_that_comes_meanwhile_is_answered_before_the_next_page(monkeypat
 
 
 def test_hits_and_the_lines_around_one_name_their_family(chain: Chain) -> None:
-    chain.feed("disk full on 10.0.0.1", "disk full, on 10.0.0.2", "network down")
-    chain.run()
+    chain.index("disk full on 10.0.0.1", "disk full, on 10.0.0.2", "network down")
     named = [TemplateTable(name="no network", pattern="^network")]
     step = Answer(sink=chain.sink, reader=chain.reader, surroundings=chain.surroundings, named=named)
     chain.answer_step = step

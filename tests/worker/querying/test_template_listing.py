@@ -37,10 +37,9 @@ def listing(chain: Chain, **request: object) -> dict[str, Any]:
 
 @pytest.fixture
 def filled(chain: Chain) -> Chain:
-    chain.feed(
+    chain.index(
         *(line(f"disk full on 10.0.0.{n}", service="web") for n in range(3)), line("network down"), line("network down"), line("login")
     )
-    chain.run()
     return chain
 
 
@@ -63,8 +62,7 @@ def test_without_a_text_the_most_frequent_come_first(filled: Chain) -> None:
 def test_templates_under_a_filter_are_found_however_far_they_are_from_the_text(chain: Chain) -> None:
     words = ("disk", "network", "voltage", "memory", "battery", "printer", "camera", "router", "engine", "valve")
     states = ("full", "down", "slow", "lost", "open", "shut", "warm", "cold")
-    chain.feed(*(line(f"{left} {right}", service="web" if left == "disk" else "") for left in words for right in states))
-    chain.run()
+    chain.index(*(line(f"{left} {right}", service="web" if left == "disk" else "") for left in words for right in states))
     assert len(chain.sink.templates) > MOST_TEMPLATES
     for request in ({"text": "valve open"}, {}):
         reply = listing(chain, k=40, filters={"service": ["web"]}, **request)
