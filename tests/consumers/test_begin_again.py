@@ -43,14 +43,6 @@ def test_while_a_commit_is_under_way_the_position_stays() -> None:
     assert scene.broker.commits == [{scene.partition(0): 6}, {scene.partition(0): 3}]
 
 
-def test_records_that_are_held_for_lack_of_room_are_dropped_and_come_again() -> None:
-    scene = Scene(cap_records=4)
-    scene.produce(0, 10)
-    scene.play(idle, idle, lambda: ask(scene, 0), scene.settle, idle, scene.settle, *[turn(idle, scene.settle)] * 20)
-    assert scene.offsets(0) == [*range(4), *range(10)]
-    assert scene.committed() == {0: 10}
-
-
 def test_what_kafka_no_longer_holds_is_not_waited_for_and_is_asked_for_once() -> None:
     scene = scene_of_ten()
     scene.broker.expire(0, 5)
@@ -60,20 +52,6 @@ def test_what_kafka_no_longer_holds_is_not_waited_for_and_is_asked_for_once() ->
         "logs/0: reading begins again at 5, the first record of an event that is stored that kafka still holds (it began at 3)"
     ]
     assert scene.committed() == {0: 10}
-
-
-def test_an_assignment_that_was_begun_again_may_ask_for_an_earlier_offset_only() -> None:
-    scene = scene_of_ten()
-    answers: list[bool] = []
-    scene.play(
-        idle,
-        lambda: answers.append(ask(scene, 3)),
-        idle,
-        lambda: answers.extend([ask(scene, 4), ask(scene, 3), ask(scene, 2), ask(scene, 1)]),
-        *[idle] * 2,
-    )
-    assert answers == [True, False, False, True, False]
-    assert scene.offsets(0) == [*range(5, 10), *range(3, 10), *range(2, 10)]
 
 
 def test_a_drain_begins_nothing_again_and_commits_nothing_of_it() -> None:

@@ -12,20 +12,6 @@ def test_what_one_poll_brought_is_delivered_in_one_call_with_a_receipt_for_each_
     assert sizes == [[(0, 3), (1, 2)], [(0, 1)]]
 
 
-def test_a_batch_is_admitted_in_parts_as_room_appears() -> None:
-    scene = Scene(cap_records=4)
-    scene.play(
-        turn(lambda: scene.produce(0, 7), lambda: scene.produce(1, 2)),
-        lambda: scene.settle(0, 1),
-        idle,
-        *[scene.settle] * 3,
-    )
-    sizes = [[(receipt.records.partition, receipt.records.size) for receipt in receipts] for receipts in scene.batches]
-    assert sizes == [[(0, 4)], [(0, 2)], [(0, 1), (1, 2)]]
-    assert (scene.offsets(0), scene.offsets(1)) == ([0, 1, 2, 3, 4, 5, 6], [0, 1])
-    assert scene.committed() == {0: 7, 1: 2}
-
-
 def test_the_bytes_of_what_is_held_are_of_its_own_records() -> None:
     scene = Scene(partitions=1, cap_bytes=100)
 

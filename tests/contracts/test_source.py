@@ -84,14 +84,6 @@ def committed(world: World) -> dict[int, int | None]:
     return {partition: world.committed(partition) for partition in ALL}
 
 
-def test_every_record_comes_once_in_the_order_of_its_offset_from_the_earliest(world: World, new_member: NewMember) -> None:
-    produce(world, 7)
-    member = new_member()
-    poll_until(lambda: len(member.records) >= 7 * PARTITIONS, member)
-    assert all(member.offsets(partition) == list(range(7)) for partition in ALL)
-    assert [record.value for record in member.records if record.partition == 2] == [b"line %d" % number for number in range(7)]
-
-
 def test_a_record_carries_what_was_produced_and_none_where_nothing_was(world: World, new_member: NewMember) -> None:
     headers = (("trace", b"\x00\xff"), ("empty", b""), ("none", None), ("trace", b"again"))
     world.produce(0, b"\x00value\xff", key=b"key", headers=headers, time_ms=1_700_000_000_123)

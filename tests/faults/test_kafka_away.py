@@ -102,10 +102,10 @@ def away(kafka: KafkaServer, model: PreparedModel, tmp_path_factory: pytest.Temp
         scene.close()
 
 
-def test_a_black_hole_in_mid_run_is_waited_out_and_commits_come_back(away: Away) -> None:
+def test_a_black_hole_in_mid_run_is_waited_out_and_commits_come_back(away: Away, *, long: bool) -> None:
     away.give_work()
     away.proxy.silence()
-    away.outlives(HOLE_S)
+    away.outlives(LONG_HOLE_S if long else HOLE_S)
     away.proxy.release()
     away.goes_on()
     away.check_complaints()
@@ -150,20 +150,6 @@ def test_down_exit_s_ends_it_in_time_with_the_reason_and_nothing_is_lost(scene: 
     scene.wait_all_committed(worker)
     scene.drain(worker)
     scene.judge_end()
-
-
-@pytest.mark.long
-def test_a_minute_in_a_black_hole_is_waited_out(scene: Scene) -> None:
-    with kafka_proxy(scene.topics.bootstrap) as proxy:
-        away = begin(scene, proxy)
-        away.give_work()
-        proxy.silence()
-        away.outlives(LONG_HOLE_S)
-        proxy.release()
-        away.goes_on()
-        away.check_complaints()
-        scene.drain(away.worker)
-        scene.judge_end()
 
 
 @pytest.mark.long

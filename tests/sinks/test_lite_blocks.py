@@ -36,18 +36,6 @@ def test_columns_are_stored_as_they_always_were(folder: Opened) -> None:
 
 
 @pytest.mark.process
-def test_what_is_written_again_is_there_once(folder: Opened) -> None:
-    one, other = blocks([line(1), line(2)], 1)
-    with folder.blocks() as stored:
-        stored.write([one])
-        stored.write([one, other], again=True)
-        assert stored.count() == 2
-    assert folder.slots() == [2, 2, 2]
-    with folder.blocks() as stored:
-        assert found(stored) == {one.id, other.id}
-
-
-@pytest.mark.process
 def test_what_is_deleted_stays_deleted_and_its_slot_is_taken_by_another(folder: Opened) -> None:
     one, other, never, later, last = blocks([line(number) for number in range(1, 6)], 1)
     with folder.blocks() as stored:

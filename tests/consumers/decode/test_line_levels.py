@@ -1,13 +1,11 @@
 """The level of each line of a column, given where its time is: names, letters, and where a line and its head end."""
 
-import ctypes
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from consumers.columns import Column, null_column, string_column
+from consumers.columns import Column, string_column
 from consumers.decode.levels import LEVELS, level_of_name
 from consumers.decode.line_levels import find_levels
 from tests.rows import rows
@@ -84,34 +82,3 @@ def test_a_name_that_the_end_of_the_head_cuts_is_none(size: int) -> None:
     assert len(line) == 120
     assert level(line.replace("1", "1" * (size - 119), 1)) == ("ERROR" if size < 127 else "")
     assert level(line.replace("1", "1" * (size - 119), 1) + "S") == ""
-
-
-@pytest.mark.parametrize(
-    "line", ["[error", "[error ", "10:00:00 error", "[E", "level=err", "E/ab(1)", "- error", "", "ERROR", "[core:error"]
-)
-@pytest.mark.parametrize("after", ["]", " ]", "x]: y", ": x", "\0", ""])
-def test_a_line_ends_where_the_next_one_begins(line: str, after: str) -> None:
-    end = 8 if line.startswith("10") else 0
-
-    assert levels(string_column([line, after, line + after]), end=end)[0] == level(line, end=end)
-
-
-def test_a_slice_is_read_from_its_own_beginning_and_a_null_as_an_empty_line() -> None:
-    column = string_column(["ERROR x", "é", None, "WARN", "[info]"])
-
-    assert levels(column.slice(2)) == ["", "WARN", "INFO"]
-    assert levels(column.slice(3, 1)) == ["WARN"]
-    assert levels(column.slice(5)) == levels(string_column([])) == []
-    assert levels(null_column(2)) == ["", ""]
-
-
-def test_columns_of_another_length_or_type_are_refused() -> None:
-    column, three, two = string_column(["a", "b", "c"]), np.zeros(3, np.uint8), np.zeros(2, np.uint8)
-
-    for columns in ((two, three, three), (three, two, three), (three, three, two)):
-        with pytest.raises(ValueError, match="3 lines have times of"):
-            find_levels(column, *columns)
-    others: list[NDArray[np.uint8]] = [np.zeros(6, np.uint8)[::2], np.zeros(3, np.int64).astype(">i8")]
-    for other in others:
-        with pytest.raises(ctypes.ArgumentError):
-            find_levels(column, three, other, three)

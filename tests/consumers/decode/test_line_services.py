@@ -1,11 +1,9 @@
 """The service of each line of a column, given where its time is: the tag of syslog, and where a line and its head end."""
 
-import ctypes
-
 import numpy as np
 import pytest
 
-from consumers.columns import Column, null_column, string_column
+from consumers.columns import Column, string_column
 from consumers.decode.line_services import find_services
 from consumers.decode.line_zones import NO_ZONE
 from tests.rows import rows
@@ -41,14 +39,6 @@ def test_a_tag_ends_within_the_head() -> None:
     assert services(string_column([line.replace("1]", "é1]")])) == [""]
 
 
-@pytest.mark.parametrize("message", [" web-1 sshd", " web-1 sshd:", " web-1 sshd[1", " web-1 sshd:\tx", " sshd:", " web-1 ", " web-1", ""])
-@pytest.mark.parametrize("after", ["]: x", " x: y", "x x: y", ": x", ":", ""])
-def test_a_line_ends_where_the_next_one_begins(message: str, after: str) -> None:
-    line = TIME + message
-
-    assert services(string_column([line, after, line + after]))[0] == services(string_column([line]))[0]
-
-
 def test_the_time_is_one_of_syslog_or_iso_8601_with_a_zone() -> None:
     line = string_column(["2026-11-23T10:00:00Z web-1 sshd: x", "2026-11-23 10:00:00Z web-1 sshd: x"])
 
@@ -63,27 +53,3 @@ def test_the_time_is_one_of_syslog_or_iso_8601_with_a_zone() -> None:
 @pytest.mark.parametrize("end", [0, 14, 16, 25, 127, 128, 255])
 def test_a_blank_follows_the_time(end: int) -> None:
     assert services(string_column([f"{TIME} web-1 sshd: x"]), end=end) == [""]
-
-
-def test_lines_without_a_service_stand_between_others() -> None:
-    lines = [f"{TIME} a sshd: x", "", f"{TIME} a cron: x", None, f"{TIME} b sshd: x", f"{TIME} ERROR sshd: x", f"{TIME} b ERROR: x"]
-    column = string_column(lines)
-
-    assert services(column) == ["sshd", "", "cron", "", "sshd", "", ""]
-    assert services(column.slice(2, 3)) == ["cron", "", "sshd"]
-    assert services(column.slice(5)) == ["", ""]
-    assert services(column.slice(7)) == services(string_column([])) == []
-    assert services(null_column(2)) == ["", ""]
-
-
-def test_columns_of_another_length_or_type_are_refused() -> None:
-    column, three, two = string_column(["a", "b", "c"]), np.zeros(3, np.uint8), np.zeros(2, np.uint8)
-    zones = np.zeros(3, np.int16)
-
-    for start, end, kind in ((two, three, three), (three, two, three), (three, three, two)):
-        with pytest.raises(ValueError, match="3 lines have times of"):
-            find_services(column, start, end, kind, zones)
-    with pytest.raises(ValueError, match="3 lines have times of"):
-        find_services(column, three, three, three, zones[:2])
-    with pytest.raises(ctypes.ArgumentError):
-        find_services(column, three, three, three, np.zeros(6, np.int16)[::2])
