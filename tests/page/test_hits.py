@@ -131,6 +131,10 @@ def test_a_time_that_the_line_does_not_name_is_marked_as_kafka_s(traced: StubWor
     found = open_hit(page, "parity error corrected")
     expect(found.get_by_role("row", name=re.compile("^time"))).to_contain_text("when it reached Kafka: the line names none")
     expect(found.get_by_role("region", name="Neighbours").get_by_title(re.compile("the line names no time"))).to_have_count(1)
+    page.goto(f"{traced.url}/?tab=live")
+    live = page.get_by_role("log", name="Live lines").get_by_role("listitem")
+    expect(live.filter(has=mark)).to_have_text(re.compile("Kafka.*parity error corrected"))
+    expect(live.filter(has_text="cannot charge").locator(".log").last).to_have_text(re.compile("^cannot charge card ending"))
 
 
 def test_families_show_service_and_level_without_a_question(world: StubWorld, watched: Watched) -> None:

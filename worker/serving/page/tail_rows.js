@@ -3,7 +3,7 @@
 import { el } from "./dom.js";
 import { day, time } from "./format.js";
 import { withoutHead } from "./line_head.js";
-import { logText, visible } from "./log_text.js";
+import { kafkaMark, logText, visible } from "./log_text.js";
 import { placeOf } from "./search_request.js";
 import { NO_FILTERS, tabHref, visit } from "./state.js";
 
@@ -27,7 +27,7 @@ export function tailRow(line, words) {
   return el(
     "li",
     { class: "tail-line", "data-level": line.level ?? "", "data-time": line.time, onclick: press },
-    el("a", { href, class: "when", "aria-label": `${when}: open in Search`, title: `${when}: open in Search` }, when.startsWith(day(Date.now())) ? when.slice(11) : when.slice(5)),
+    el("span", {}, el("a", { href, class: "when", "aria-label": `${when}: open in Search`, title: `${when}: open in Search` }, when.startsWith(day(Date.now())) ? when.slice(11) : when.slice(5)), line.time === line.kafka_time && [" ", kafkaMark()]),
     line.level ? el("span", { class: "level", "data-level": line.level }, line.level) : el("span", {}),
     el("span", { class: "service quiet" }, el("bdi", {}, visible(line.service || ""))),
     logText(withoutHead(line.text, line), { words, most: MOST_CHARACTERS }),
