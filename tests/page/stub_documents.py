@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from worker.asking.worker_answers import ConditionJson, DoctorJson, StatusJson, SuggestionsJson
+from worker.asking.worker_answers import ConditionJson, DoctorJson, PeerJson, StatusJson, SuggestionsJson, WorkersJson
 from worker.inspecting.doctor import DoctorFinding, DoctorReport
 from worker.watching.conditions import CONDITIONS, Condition
 
@@ -38,6 +38,47 @@ def status(now_ms: int) -> StatusJson:
 
 def _well(one: Condition) -> ConditionJson:
     return {"name": one.name, "severity": one.severity, "state": "ok", "summary": one.fine, "what_to_do": "", "since_ms": None}
+
+
+def workers(_now_ms: int) -> WorkersJson:
+    """Return /api/workers of a worker without peers."""
+    return {"workers": []}
+
+
+def peers() -> WorkersJson:
+    """Return /api/workers of three workers: this one, one that lacks its index, and one that does not answer."""
+    here: PeerJson = {
+        "address": "workers.logs.svc:8790 (10.0.3.7:8790)",
+        "worker": WORKER,
+        "version": "0.1.0",
+        "state": "ready",
+        "reason": "",
+        "firing": [],
+        "partitions": 2,
+        "lines_per_s": 1_240.5,
+        "is_self": True,
+    }
+    lacking: PeerJson = {
+        **here,
+        "address": "workers.logs.svc:8790 (10.0.3.8:8790)",
+        "worker": "web-2:17",
+        "state": "not_ready",
+        "reason": "index: Milvus is away",
+        "firing": ["VectailSinkDown"],
+        "is_self": False,
+    }
+    away: PeerJson = {
+        **lacking,
+        "address": "10.0.3.9:8790",
+        "worker": "",
+        "version": "",
+        "state": "away",
+        "reason": "no answer within 1 s",
+        "firing": [],
+        "partitions": 0,
+        "lines_per_s": None,
+    }
+    return {"workers": [here, lacking, away]}
 
 
 KEEPS_UP = {"outlook": "keeps_up", "outlook_text": "keeps up", "caught_up_in_s": None}

@@ -34,6 +34,7 @@ DOCUMENTS = {
     "/api/dead-letters": stub_documents.letters,
     "/api/doctor": stub_documents.doctor,
     "/api/suggestions": stub_documents.suggestions,
+    "/api/workers": stub_documents.workers,
 }
 REPLAY = "/api/dead-letters/replay"
 

@@ -163,6 +163,26 @@ class StatusJson(TypedDict):
     conditions: list[ConditionJson]
 
 
+class PeerJson(TypedDict):
+    """A worker of `http.peers`, as the one that is asked sees it."""
+
+    address: str
+    worker: Annotated[str, Says("description", "its process; empty if it is away")]
+    version: str
+    state: Literal["ready", "not_ready", "away"]
+    reason: Annotated[str, Says("description", "what it lacks, or why there is no answer")]
+    firing: Annotated[list[str], Says("description", "conditions that fire")]
+    partitions: Count
+    lines_per_s: float | None
+    is_self: Annotated[bool, Says("description", "whether it is the one that is asked")]
+
+
+class WorkersJson(TypedDict):
+    """Of `/api/workers`."""
+
+    workers: list[PeerJson]
+
+
 class BehindJson(OutlookJson):
     """How far a partition, or a group, is behind."""
 

@@ -37,6 +37,7 @@ from worker.runtime.surroundings import Surroundings
 from worker.runtime.watchdog import EngineHangs, Watchdog
 from worker.service.doctor_document import doctor_document
 from worker.service.pages import pages_of
+from worker.service.peers_document import PeersDocument
 from worker.service.pipeline import Pipeline, StageGroup
 from worker.service.samples import samples
 from worker.service.savings_report import SavingsReport
@@ -189,6 +190,7 @@ class Service:
                 "/api/dead-letters": DeadLetterDocument(settings).document,
                 "/api/doctor": doctor_document(self, self._take_request, partial(offered.document, {})),
                 "/api/suggestions": offered.document,
+                "/api/workers": PeersDocument(settings.http, own_name=worker_name()).document,
             },
             actions={"/api/dead-letters/replay": replay.replay},
             settings=settings,

@@ -128,6 +128,9 @@ def _documents() -> dict[str, object]:
                 _json("Suggestions"),
             )
         },
+        "/api/workers": {
+            "get": _operation("workers", "All workers of `http.peers`, and which did not answer", {}, _OF_LANE, _json("Workers"))
+        },
         "/api/lookup": {
             "post": _operation("lookup", "What kind of line a pasted one is", _body("Lookup"), (*_OF_BODIES, *_OF_LANE), _json("LookedUp"))
         },

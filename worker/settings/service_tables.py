@@ -4,13 +4,17 @@
 """
 
 from pathlib import Path
+from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, StringConstraints, field_validator
 
 from consumers.kafka.source_settings import TopicName
 from consumers.registry_settings import BearerToken
 from worker.settings.tables import Table
+
+PeerAddress = Annotated[str, StringConstraints(pattern=r"^([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):[0-9]{1,5}$")]
+"""`HOST:PORT`."""
 
 
 class QueryTable(Table):
@@ -39,6 +43,10 @@ class HttpTable(Table):
     allow_without_token: bool = False
     """Whether the worker may listen on an address that is not loopback without a token. Then anyone who reaches the port may search the
     logs, and so may a web page in the browser of such a person."""
+
+    peers: tuple[PeerAddress, ...] = ()
+    """Other workers, each as `HOST:PORT`, so that the page's *Lag* shows the state of all, and which do not answer. A DNS name stands for
+    all addresses that it has, as one of a headless service does. They are asked for `/api/status`, with this `token`, in plain text."""
 
     @property
     def may_be_open(self) -> bool:

@@ -30,6 +30,7 @@ DOCUMENTS: dict[str, Any] = {
     "/api/dead-letters": stub_documents.letters(NOW_MS),
     "/api/doctor": stub_documents.doctor(NOW_MS),
     "/api/suggestions": stub_documents.suggestions(NOW_MS),
+    "/api/workers": stub_documents.peers(),
 }
 REPLAYED = {"replayed": 1, "partly": 0, "left": 0, "lines": 3, "unresolved": [{"id": "0/2", "reason": "its bytes were not kept"}]}
 PAGES = ("/healthz", "/readyz", "/metrics")

@@ -7,6 +7,7 @@ import { clear, el } from "./dom.js";
 import { time } from "./format.js";
 import { lagFigures, ownFigures, skewOf } from "./lag_figures.js";
 import { groupCard } from "./lag_groups.js";
+import { peersCard } from "./lag_peers.js";
 import { summaryOf } from "./lag_summary.js";
 import { workerCards } from "./lag_worker.js";
 import { refresh } from "./refresh.js";
@@ -28,6 +29,7 @@ export function open(view, state) {
   const totals = el("dl", { class: "totals", "aria-label": "Totals" });
   const skew = el("p", { class: "skew", hidden: true });
   const worker = workerCards();
+  const peers = peersCard();
   const groups = el("div", { class: "stack" });
   /** @type {Map<string, ReturnType<typeof groupCard>>} */
   const byGroup = new Map();
@@ -36,7 +38,7 @@ export function open(view, state) {
   clear(
     view,
     el("h1", { class: "visually-hidden" }, "Lag"),
-    el("div", { class: "lag" }, status.node, totals, skew, worker.first, groups, worker.rest),
+    el("div", { class: "lag" }, status.node, totals, skew, peers.node, worker.first, groups, worker.rest),
   );
 
   /** @param {string} text @param {() => void} show */
@@ -51,6 +53,7 @@ export function open(view, state) {
     await Promise.all([
       take("/api/lag", signal, (answer) => ((known.lag = answer), (known.lagMs = Date.now())), (error) => (known.lagError = error)),
       take("/api/status", signal, (answer) => ((known.status = answer), (known.statusMs = Date.now())), (error) => (known.statusError = error)),
+      take("/api/workers", signal, peers.show, () => {}),
     ]);
   }
 
