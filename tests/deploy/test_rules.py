@@ -1,6 +1,8 @@
 """Prometheus' settings and rules: they are valid, each alert fires when it must and says what to do, and none fires in a healthy hour."""
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +97,16 @@ def test_an_alert_leads_to_its_section_of_the_page_that_explains_it(subtests: py
         with subtests.test(name_of(alert)):
             file, _, anchor = alert["annotations"]["runbook_url"].partition("#")
             assert (file, sections.get(anchor)) == (RUNBOOKS, alert["alert"])
+
+
+@pytest.mark.process
+def test_the_command_that_puts_an_address_before_the_pages_of_alerts_does_so_for_each(tmp_path: Path) -> None:
+    (command,) = re.findall(r"^sed .*runbook_url.*$", (DEPLOY.parent / RUNBOOKS).read_text(encoding="utf-8"), re.MULTILINE)
+    shutil.copytree(DEPLOY / "prometheus", tmp_path / "deploy/prometheus")
+    subprocess.run(command, shell=True, cwd=tmp_path, check=True)  # noqa: S602 - as a person types it
+    rules = yaml.safe_load((tmp_path / "vectail.rules.yml").read_text(encoding="utf-8"))
+    urls = {rule["annotations"]["runbook_url"] for group in rules["groups"] for rule in group["rules"]}
+    assert urls == {f"https://git.example.org/vectail/blob/main/{runbook_url(alert['alert'])}" for alert in ALERTS}
 
 
 def test_the_alert_of_the_canary_says_after_how_long_and_that_it_may_be_lag_alone() -> None:

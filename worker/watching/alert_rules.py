@@ -15,8 +15,7 @@ _HEAD: Final = """\
 groups:"""
 _WIDTH: Final = 140
 RUNBOOKS: Final = "docs/operations.md"
-"""Where `runbook_url` leads: the page with a section for each alert, here a path in the repository. An address of a copy that you serve
-goes here."""
+"""Where `runbook_url` leads: the page with a section for each alert, as a path in the repository; it says how to make that an address."""
 
 
 _GROUPS: Final[Sequence[tuple[str, Sequence[Condition]]]] = (
