@@ -38,7 +38,9 @@ def failure(message: object) -> CommandFailed:
 
 def usage_error(error: TyperException) -> str:
     """Return in one line what is wrong with the command line and where the help is; the whole help if no words were given."""
-    message = error.format_message()
+    message = error.format_message().replace("Value error, ", "")
+    if near := getattr(error, "possibilities", None):
+        message = f"{message.partition(' (')[0]}; did you mean {near[0]!r}?"
     context = getattr(error, "ctx", None)
     if "\n" in message or context is None:
         return message

@@ -90,7 +90,8 @@ class FeedSession:
     def close(self) -> None:
         """Stop reading and close both; waits up to 10 s for acknowledgements."""
         self.stop.set()
-        self._stage.join(_JOIN_S)  # a daemon: a thread that waits on a silent pipe is abandoned
+        if self._stage.is_alive():
+            self._stage.join(_JOIN_S)  # a daemon: a thread that waits on a silent pipe is abandoned
         self._line_producer.close(_STOPPING_S if self.error is None else 0.0)
         self._dead_letters.close(_STOPPING_S if self.error is None else 0.0)
 
@@ -125,17 +126,18 @@ def feed_files(settings: Settings, options: FeedOptions, screen: Screen, stop: E
         raise user_error("no [[topic]] has a name, only patterns; name a topic with --topic")
     if bool(options.files) == options.synthetic:
         raise user_error("give either files (`-` for standard input) or --synthetic")
-    started_s = time.monotonic()
+    started_s, was_reached = time.monotonic(), Event()
     with ExitStack() as stack:
         try:
             options = replace(options, files=find_files(options.files, screen.warn))
+            session = FeedSession(settings, options, topic, stop, lambda line: screen.warn(line) if was_reached.is_set() else None)
+            stack.callback(session.close)
             KafkaAdmin(kafka.bootstrap_servers, kafka.librdkafka).partition_counts(REACH_S)
-            session = FeedSession(settings, options, topic, stop, screen.warn)
         except (FileUnreadable, ProducerMisconfigured, KafkaRefused) as error:
             raise user_error(error) from error
         except BrokerAway as error:
             raise kafka_away(kafka.bootstrap_servers, error) from error
-        stack.callback(session.close)
+        was_reached.set()
         session.start()
         is_stopped = _show_until_done(session, screen)
     if not is_stopped:
