@@ -186,7 +186,7 @@ SINK_MUTATIONS: Changes = {
     "sinks/milvus/faults.py: a failed write to a local folder is retried": (
         "    if local:\n",
         "    if local and not fault.reason:\n",
-        "sinks/test_faults.py::a_local_write_that_fails_is_final",
+        "sinks/test_faults.py::every_rule_says_whose_fault_a_refusal_is",
     ),
     "sinks/reading/counting.py: a block counts whole though the texts of its lines decide": (
         "& (query.columns == PLACES)",

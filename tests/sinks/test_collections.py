@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from pydantic import SecretStr
 
-from sinks.milvus.backend import backend
 from sinks.milvus.collections import check_collection, check_name, check_owner, check_space, properties
 from sinks.milvus.fields import (
     LAYOUT_PROPERTY,
@@ -252,15 +251,6 @@ def test_a_filled_collection_without_an_index_is_refused(folder: Path, sink: Mil
 def test_a_name_that_no_milvus_takes_is_refused(name: str) -> None:
     with pytest.raises(SinkMismatch, match="a name is letters"):
         check_name(name)
-
-
-@pytest.mark.parametrize(
-    ("version", "scalar_index"),
-    [("v2.3.5", None), ("v2.4.0", "INVERTED"), ("2.6.11-dev", "INVERTED"), ("v3.0.1", "INVERTED"), ("?", "INVERTED")],
-)
-def test_what_a_server_can_do_is_decided_from_its_version(version: str, scalar_index: str | None) -> None:
-    assert backend(version, local=False).scalar_index == scalar_index
-    assert backend("milvus_lite-3.2.2", local=True).scalar_index is None
 
 
 def test_a_server_that_is_away_is_busy_and_a_wrong_address_a_mismatch() -> None:
