@@ -10,6 +10,7 @@ import pytest
 from consumers.columns import string_column
 from consumers.text.mask import MASKS_VERSION, BadMask, Mask, Masker
 from consumers.text.word_patterns import WORD_MASKS
+from tests.rows import rows
 
 OF_VARIABLES = (
     *("1", "1.", "a1", "ab:", "1-", " ", "ff", "/", "A1-", "Dec 1 ", "a@", "?a=", "::", "1::"),
@@ -161,23 +162,9 @@ def test_masks_that_undo_one_another_come_to_an_end() -> None:
     assert mask(masked, masker) == masked
 
 
-@pytest.mark.parametrize(
-    ("disabled", "added", "says"),
-    [
-        (["datee"], [], "no built-in mask is called 'datee'; the nearest name is 'date'"),
-        ([], [Mask("mine", "(", "")], "mask 'mine': Invalid regular expression: missing ): (("),
-        ([], [Mask("mine", "(?=a)b", "")], "mask 'mine': Invalid regular expression"),
-        ([], [Mask("mine", "a*", "")], "mask 'mine': it matches the empty text"),
-        ([], [Mask("mine", r"\b", "x")], "mask 'mine': it matches the empty text"),
-        ([], [Mask("mine", "a", r"\1")], "mask 'mine': Invalid replacement string"),
-        ([], [Mask("mine", r"\C", "")], "mask 'mine': it matches a part of a character"),
-        ([], [Mask("mine", "a", "aa")], "mask 'mine': it changes its own replacement, 'aa', into 'aaaa'"),
-        ([], [Mask("date", "a", "")], "two masks are called 'date'"),
-        ([], [Mask("mine", "a", ""), Mask("mine", "b", "")], "two masks are called 'mine'"),
-    ],
-)
-def test_a_mask_that_cannot_be_used_is_refused_in_one_line(disabled: list[str], added: list[Mask], says: str) -> None:
+@pytest.mark.parametrize(("disabled", "added", "says"), rows("bad_masks"))
+def test_a_mask_that_cannot_be_used_is_refused_in_one_line(disabled: list[str], added: list[list[str]], says: str) -> None:
     with pytest.raises(BadMask) as refused:
-        Masker(disabled=disabled, added=added)
+        Masker(disabled=disabled, added=[Mask(*one) for one in added])
     assert str(refused.value).startswith(says)
     assert "\n" not in str(refused.value)
