@@ -92,6 +92,38 @@ def test_a_replay_after_the_fault_is_mended_adds_exactly_the_three_lines(scene: 
     assert sorted(scene.read().lines) == sorted(after.lines)
 
 
+LARGE_ENTRIES = 400
+LARGE_BYTES = 999_800
+"""Without room for the headers of a dead letter."""
+
+
+def large_record(_number: int) -> Content:
+    entries = tuple(Entry(number, f"request {number} was served") for number in range(LARGE_ENTRIES))
+    value = json.dumps([{"message": entry.text, "padding": "x" * 2_400} for entry in entries]).encode()
+    return Content(value.ljust(LARGE_BYTES), "rows", entries)
+
+
+def test_a_record_that_was_too_large_for_the_dead_letter_topic_is_read_again_once_it_is_allowed(
+    scene: Scene, verb: Verb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.topics.send(1, large_record)
+    worker = scene.start(decode__max_record_bytes="500000")
+    scene.wait_all_committed(worker)
+    scene.drain(worker)
+    ((letter),) = verb(dlq_app, "ls")[1]["newest"]
+    assert (letter["not_replayable"], letter["setting"]) == ("", "decode.max_record_bytes")
+    assert letter["way_back"].startswith("the letter holds only the beginning of its record")
+
+    monkeypatch.setenv("VECTAIL_DECODE__MAX_RECORD_BYTES", "500000")
+    exit_code, refused = verb(dlq_app, "replay", "--yes")
+    assert (exit_code, refused["left"], refused["left_letters"][0]["reason"].partition(":")[0]) == (1, 1, "too_large")
+    monkeypatch.setenv("VECTAIL_DECODE__MAX_RECORD_BYTES", "1000000")
+    exit_code, done = verb(dlq_app, "replay", "--yes")
+    assert (exit_code, done["replayed"], done["lines"], done["left"]) == (0, 1, LARGE_ENTRIES, 0)
+    assert {line.text for line in scene.read().lines} == {entry.text for entry in large_record(0).entries}
+    assert verb(verify_app)[0] == 0
+
+
 LOST = 7
 """The offset of a record that is committed and of which nothing is stored."""
 
