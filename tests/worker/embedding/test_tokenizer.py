@@ -13,8 +13,6 @@ from worker.embedding.model.reference_tokenizer import ReferenceTokenizer
 from worker.embedding.parity_sample import SAMPLE
 from worker.embedding.tokenizer import Encoded, Tokenizer
 
-# Pieces on which tokenizers disagree: frames, word limits, accents, scripts, controls, odd spaces.
-
 
 def ids_of(encoded: Encoded) -> list[list[int]]:
     return [encoded.text(index).tolist() for index in range(len(encoded.offsets) - 1)]

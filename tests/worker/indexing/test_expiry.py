@@ -96,21 +96,6 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
 
 
 @pytest.mark.process
-def test_a_clock_that_is_wrong_for_some_minutes_drops_nothing_and_is_reported(machine: Machine) -> None:
-    for _ in range(5):
-        machine.store()
-        machine.run(DAY_S)
-    for error_s in (12 * DAY_S, 0.0, -12 * DAY_S, 0.0):
-        machine.error_s = error_s
-        assert machine.run(3 * MINUTE_S) == 5
-    assert [said.partition(";")[0] for said in machine.said] == [
-        f"the clock was set {way} by 12 days" for way in ("forward", "back", "back", "forward")
-    ]
-    assert machine.run(3 * DAY_S) == 4, "those that are older than seven days and a tenth go"
-    assert machine.run(5 * DAY_S) == 0
-
-
-@pytest.mark.process
 @pytest.mark.parametrize(("error_s", "is_restarted"), [(12 * DAY_S, True), (-TODAY_S, False), (-TODAY_S, True)])
 def test_what_was_stored_while_the_clock_was_wrong_stays_when_it_is_set_right(
     machine: Machine, error_s: float, *, is_restarted: bool

@@ -2,14 +2,10 @@
 
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
 from sinks.block import Block
-from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink, VectorSpace
-from sinks.reading.line_filter import LineFilter
-from sinks.reading.reader import BlockReader
 from sinks.row import TemplateRow
 from sinks.sink import SinkBroken, SinkBusy, SinkMismatch
 from tests.fakes.engine import FakeEngine
@@ -282,32 +278,3 @@ def test_what_cannot_be_committed_at_the_end_is_not_called_drained(world: World)
     wait_until(lambda: running.service.pipeline.indexing.ledger.open_records == 0, "20 settled records")
     world.broker.close()
     assert running.stop() == Ending.UNDRAINED
-
-
-def test_the_whole_path_with_a_local_milvus_folder(world: World, tmp_path: Path) -> None:
-    settings, space = MilvusSettings(uri=str(tmp_path / "index")), VectorSpace(384, "space")
-    world.sink = MilvusSink(settings, space, consumer_group=world.kafka.group)
-    world.send(lines_of(300))
-    first = world.start().opened()
-    wait_until(lambda: first.service.pipeline.indexing.ledger.tally["indexed"] == 300, "300 indexed records")
-    hits = world.ask({"text": "the printer failed", "k": 2})[0]["hits"]
-    assert len(hits) == 2
-    assert first.stop() == Ending.DRAINED
-    assert world.committed() == 300
-    world.send(lines_of(350)[300:])
-    second = world.start().opened()
-    wait_until(lambda: second.service.pipeline.indexing.ledger.tally["indexed"] == 50, "50 indexed records")
-    assert second.stop() == Ending.DRAINED
-    assert world.committed() == 350
-    assert second.service.pipeline.embedder.tally.templates == 0, "templates are found in the sink"
-    reopened = MilvusSink(settings, space, consumer_group=world.kafka.group)
-    reopened.open()
-    try:
-        assert reopened.counts().templates == 7
-        world.sink = reopened
-        assert world.stored() == lines_of(350)
-        template = hits[0]["template"]
-        (newest,) = BlockReader(reopened).newest_lines([template], 1, LineFilter()).lines[template]
-        assert newest.offset > 300
-    finally:
-        reopened.close()
