@@ -98,6 +98,26 @@ COMMAND_MUTATIONS: Changes = {
         "round(float(span[1]) * _SECONDS[span[2]])",
         "worker/asking/test_moments.py::a_span_is_counted_back_from_now",
     ),
+    "worker/cli/line_source.py: a folder hides the topic of its name": (
+        "hides_topic = is_folder and name in settings.subscription.names",
+        "hides_topic = False",
+        "worker/cli/test_line_source.py::what_a_word_was_taken_for_is_said",
+    ),
+    "worker/settings/origins.py: a setting of several lines is said to be where it ends": (
+        "found.setdefault(path, begin)",
+        "found.setdefault(path, number)",
+        "worker/cli/test_config.py::each_setting_says_where_it_is_from_and_what_is_shown_still_reads_back",
+    ),
+    "worker/cli/estimate_verb.py: workers cannot be doubled, as there are no partitions for them": (
+        "None if workers is None else 2 * workers",
+        "None if workers is None else workers",
+        "worker/cli/test_estimate_screen.py::what_is_needed_follows_from_the_rate_and_from_how_long_lines_are_kept",
+    ),
+    "worker/cli/absent_server.py: a broker that is away is taken for one that refuses": (
+        "return kafka_away(address, cause) if isinstance(cause, BrokerAway) else",
+        "return",
+        "worker/cli/test_six_faults.py::without_a_broker_its_address_is_named",
+    ),
     "worker/cli/feed_verb.py: lines that were fed and not acknowledged are left out of what is said to be missing": (
         "left = fed.sent - fed.acknowledged + session.pending_letters",
         "left = session.pending_letters",
