@@ -18,6 +18,7 @@ import { templateControls } from "./template_controls.js";
 import { showBefore, showCharts, showShares } from "./template_extras.js";
 import { templateRow } from "./template_rows.js";
 import { changesOf, namedBefore, shownList, windowsOf } from "./template_windows.js";
+import { showWorseServices } from "./worse_services.js";
 
 /** @typedef {import("./state.js").State} State */
 
@@ -43,13 +44,14 @@ export function open(view, state) {
   const list = el("ol", { class: "template-list", "aria-label": "Templates" });
   const more = el("button", { type: "button", hidden: true, onclick: () => go({ k: Math.min(wanted(state) * 2, MOST) }, { replace: true }) }, "Show more");
   const help = el("div", { class: "row offers" });
+  const worse = el("div", { class: "row worse-services", role: "group", "aria-label": "Services with more errors" });
   const masks = el("div", { class: "suggestions" });
   let asking = new AbortController();
   let asked = "";
   clear(
     view,
     el("h1", { class: "visually-hidden" }, "Templates"),
-    el("div", { class: "templates-tab" }, controls.node, status.node, help, masks, list, el("div", { class: "row more-row" }, more)),
+    el("div", { class: "templates-tab" }, controls.node, status.node, help, worse, masks, list, el("div", { class: "row more-row" }, more)),
   );
 
   /** @param {State} changed @param {boolean} [again] */
@@ -63,8 +65,8 @@ export function open(view, state) {
     asking = new AbortController();
     const { signal } = asking;
     list.classList.add("old");
-    clear(help);
-    clear(masks);
+    for (const one of [help, worse, masks]) clear(one);
+    worse.hidden = shownList(state) !== "changed";
     try {
       await (shownList(state) === "frequent" ? frequent(signal) : compare(signal));
     } catch (error) {
@@ -88,6 +90,7 @@ export function open(view, state) {
     }
     const filters = filtersOf(state, range);
     const found = answer.templates;
+    worse.hidden = true;
     const rows = draw(found, () => filters, signal);
     more.hidden = found.length < wanted(state) || found.length >= MOST;
     status.say(...why, ...foundSentence(found, range, answer, state));
@@ -112,7 +115,8 @@ export function open(view, state) {
     }
     status.busy(`Comparing with ${namedBefore(state.against ?? "", windows.before)} …`);
     const filters = filtersOf(state, { ...windows.now, label: "", automatic: false });
-    const answer = await ask("/api/compare", { ...wordsBody(state), filters, compare: windows.before, k: wanted(state) }, { signal });
+    const body = { ...wordsBody(state), filters, compare: windows.before };
+    const answer = await ask("/api/compare", { ...body, k: wanted(state) }, { signal });
     const show = shownList(state);
     const found = changesOf(answer.compare, show);
     const isEmpty = answer.totals.lines === 0 && answer.totals.before === 0;
@@ -125,6 +129,7 @@ export function open(view, state) {
     more.hidden = found.length < wanted(state) || found.length >= MOST;
     status.say(...changedSentence(found, answer, windows, state));
     if (answer.totals.lines === 0) await offerNewest(signal);
+    if (show === "changed") await showWorseServices(worse, body, signal);
     if (found.length > 0) await showCharts(rows, { filters: { ...filters, since_ms: chartFrom(windows, found) }, q: state.q, now, signal });
   }
 
