@@ -36,6 +36,7 @@ HEADS = [
     ("INFO 2026-11-28 17:31:30 ready", "INFO", "", "ready"),
     ("Nov 28 17:31:30 sshd[42]: Failed password", "INFO", "sshd", "Failed password"),
     ("17:31:30.660 WARNING | slow", "WARN", "", "slow"),
+    ("2026-11-28 17:31:30 - INFO - -5 degrees", "INFO", "", "-5 degrees"),
     ("ERROR: relation does not exist", "ERROR", "", "relation does not exist"),
     ("error reading the file", "ERROR", "", "error reading the file"),
     ("INFO is what it says", "ERROR", "", "INFO is what it says"),
@@ -142,3 +143,12 @@ def test_families_show_service_and_level_without_a_question(world: StubWorld, wa
     found = hit(page, "was declined")
     expect(found.locator(".service")).to_have_text(PAYMENT.service)
     expect(found.locator(".level")).to_have_text("ERROR")
+
+
+def test_a_family_that_is_listed_for_its_errors_opens_on_one(fresh_world: Callable[..., StubWorld], watched: Watched) -> None:
+    now_ms = int(time.time() * 1000)
+    error = raw_line("charge 1 ended", "charge <num> ended", CHARGE, 5_000, now_ms - 2_000, {})
+    newer = raw_line("charge 2 ended", "charge <num> ended", CHARGE._replace(level="INFO"), 5_002, now_ms - 1_000, {})
+    world = fresh_world(lines=[*shop_lines(now_ms), error, newer])
+    page = watched.open(f"{world.url}/?since=all")
+    expect(open_hit(page, "charge 1 ended").get_by_role("region", name="Text of the line")).to_have_text("charge 1 ended")

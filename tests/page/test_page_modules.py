@@ -151,3 +151,16 @@ def test_the_events_of_a_stream_are_the_same_in_whatever_pieces_it_comes(world: 
     }"""
     events = [["lines", '{"n": 1}', "c1"], ["problem", "one\ntwo", "c2"]]
     assert call(watched, world, script, [stream, [1, 7, len(stream)]]) == [events] * 3
+
+
+def test_a_count_by_a_field_that_was_cut_says_what_it_covers(world: StubWorld, watched: Watched) -> None:
+    counts = [
+        {"complete": complete, "statistics": {"lines": 12_000, "all_values": has_all}}
+        for complete, has_all in ((True, True), (False, True), (False, False))
+    ]
+    said = call(watched, world, "async (page, counts) => counts.map((await page('field_figures')).whyFieldIsCut)", counts)
+    assert said == [
+        "",
+        "Of the 12,000 lines that could be read in time; there are more.",
+        "It has more values than are counted one by one: the most frequent may be missing.",
+    ]

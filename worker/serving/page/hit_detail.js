@@ -32,8 +32,9 @@ export function openDetail(node, hit, context) {
     let { line } = hit;
     if (line === null) {
       status.busy("Reading the newest line of this family …");
+      // Of the level that is shown: a family of errors may have newer lines that are none.
       try {
-        const answer = await ask("/api/search", newestBody(context.state, context.range, hit.family, 1), { signal: asked.signal });
+        const answer = await ask("/api/search", newestBody({ ...context.state, ...(hit.level && { level: [hit.level] }) }, context.range, hit.family, 1), { signal: asked.signal });
         line = answer.hits[0] ?? null;
       } catch (error) {
         if (!asked.signal.aborted) status.problem(error, begin);

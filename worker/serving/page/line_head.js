@@ -1,8 +1,8 @@
 // A line's text without its head: the time, the level and the service that are shown beside it anyway. Pure functions.
 
 const TIME = String.raw`\d{4}[-/]\d{2}[-/]\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?: ?(?:Z|UTC|[+-]\d{2}:?\d{2}))?|[A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?: \d{4})?|\d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?`;
-const AT_TIME = new RegExp(String.raw`^(?:\[(?:${TIME})\]|(?:${TIME}))(?=[\s\]|,;:]|$)[\s|,;:-]*`);
-const AT_LEVEL = /^(?:\[ *([A-Za-z]{3,11}) *\]|<([A-Za-z]{3,11})>|([A-Za-z]{3,11})(?=[\s:|]))[\s|:-]*/;
+const AT_TIME = new RegExp(String.raw`^(?:\[(?:${TIME})\]|(?:${TIME}))(?=[\s\]|,;:]|$)(?:[\s|,;:]|-(?=\s))*`);
+const AT_LEVEL = /^(?:\[ *([A-Za-z]{3,11}) *\]|<([A-Za-z]{3,11})>|([A-Za-z]{3,11})(?=[\s:|]))(?:[\s|:]|-(?=\s))*/;
 /** How programs write each level. */
 const WRITTEN = /** @type {Record<string, string[]>} */ ({
   TRACE: ["trace"],
