@@ -86,6 +86,7 @@ RUNS = (
         marks=pytest.mark.vllm,  # compares with the tokenizer of Transformers
     ),
     Run("benchmarks.masks", "--quick {file}", shows={"distinct": 6}),
+    Run("benchmarks.startup", "--quick version", {"QUICK_ROUNDS": 1}, also=frozenset({"vs_python", "typer_vs_python", "verbs.version"})),
     Run("benchmarks.decode", sizes={"LIST_RECORDS": 200, "QUICK_LISTS": 1, "QUICK_ROUNDS": 2}),
     Run("benchmarks.cache", "--quick --redis {redis_url} {file}"),
     Run("benchmarks.sink", "--quick --server {milvus_uri}", SMALL_SINK),
