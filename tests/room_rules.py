@@ -25,7 +25,7 @@ MOST_IN_ROOM: Final[Mapping[str, int]] = {
     "producers": 1_800,
     "sinks": 2_350,
     "sinks/milvus": 3_950,
-    "sinks/reading": 3_500,
+    "sinks/reading": 3_550,
     "worker/asking": 1_550,
     "worker/cli": 6_700,
     "worker/connections": 250,

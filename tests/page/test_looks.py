@@ -56,6 +56,10 @@ def test_on_a_phone_one_button_holds_what_narrows_down_and_says_how_much_of_it_i
     expect(button).to_have_attribute("aria-expanded", "true")
     expect(times).to_be_visible()
     expect(page.get_by_role("group", name="Service").get_by_role("checkbox", name="payments")).to_be_checked()
+    for menu in ("Saved", "Export", "Custom"):
+        page.locator("summary", has_text=menu).click()
+        assert sideways(page) <= 0
+        page.keyboard.press("Escape")
     page.get_by_role("button", name="Remove service payments").click()
     expect(page.get_by_role("button", name="Filters (1)")).to_be_visible()
 

@@ -42,6 +42,8 @@ def test_the_zone_is_shown_and_what_is_chosen_holds_on_every_tab_and_after_a_rel
     expect(declined).to_contain_text(f"last seen {clock(last_ms, 'UTC')}")
     page.reload()
     expect(declined).to_contain_text(f"last seen {clock(last_ms, 'UTC')}")
+    type_range(page, "2026-11-28 11:00")
+    expect(page).to_have_url(re.compile(f"since={BERLIN_11_MS + 3_600_000}"))
     tab(page, "Live")
     ready(watched, page, "Live")
     expect(page.get_by_role("log").get_by_role("listitem").last).to_contain_text(clock(world.lines[-1].time, "UTC"))

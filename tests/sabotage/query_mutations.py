@@ -178,6 +178,16 @@ QUERY_MUTATIONS: Changes = {
         'lines.pop();\n    rest = "";',
         "page/test_page_modules.py::the_events_of_a_stream_are_the_same_in_whatever_pieces_it_comes",
     ),
+    "worker/serving/page/first_screen.js: health checks come before errors": (
+        "[...first, ...changes.keys(), ",
+        "[...changes.keys(), ",
+        "page/test_search.py::it_opens_on_errors_of_the_last_hour_what_is_new_and_then_the_most_frequent",
+    ),
+    "worker/serving/page/zone.js: a time is typed in the browser's zone while UTC is shown": (
+        '(isUtc ? "Z" : "")',
+        '""',
+        "page/test_times.py::the_zone_is_shown_and_what_is_chosen_holds_on_every_tab_and_after_a_reload",
+    ),
     "worker/serving/page/tail.js: a live line that comes late stands behind later ones": (
         "firstAfter(list, line.time)",
         "null",

@@ -18,7 +18,7 @@ const MOST_RECENT = 20;
  */
 export function savedSearches() {
   let now = { name: "", address: "?" };
-  const name = el("input", { id: "saved-name", maxlength: 80, autocomplete: "off" });
+  const name = el("input", { id: "saved-name", maxlength: 80, required: true, autocomplete: "off" });
   const form = el("form", { class: "row", onsubmit: save }, el("label", { for: "saved-name" }, "Save this search as"), name, el("button", { class: "primary small" }, "Save"));
   const saved = el("div", {});
   const recent = el("div", {});
@@ -28,7 +28,7 @@ export function savedSearches() {
   /** @param {Event} event */
   function save(event) {
     event.preventDefault();
-    const given = name.value.trim() || now.name;
+    const given = name.value.trim();
     keep(SAVED, [{ ...now, name: given }, ...kept(SAVED).filter((one) => one.name !== given)]);
     draw();
   }

@@ -113,9 +113,9 @@ function changeText(family) {
 
 /** How often it comes against before, with an arrow. @param {number} ratio */
 function ratioText(ratio) {
-  const [arrow, text] = ratio > 1 ? ["↑", `${factor(ratio)}×`] : ratio < 1 ? ["↓", percent(ratio)] : ["=", "1×"];
+  const [arrow, text] = ratio >= 1.05 ? ["↑", factor(ratio)] : ratio <= 0.95 ? ["↓", ratio < 0.01 ? "<0.01" : ratio.toFixed(2)] : ["=", "1"];
   const kind = ratio >= CLEAR_RATIO ? "up" : ratio <= 1 / CLEAR_RATIO ? "down" : "quiet";
-  return el("span", { class: ["value", kind], title: "How often it comes, against the same length of time before" }, el("span", { "aria-hidden": "true" }, `${arrow} `), text, el("span", { class: "visually-hidden" }, " as often as before"));
+  return el("span", { class: ["value", kind], title: "How often it comes, against the same length of time before" }, el("span", { "aria-hidden": "true" }, `${arrow} `), `${text}×`, el("span", { class: "visually-hidden" }, " as often as before"));
 }
 
 /** @param {HTMLElement} detail @param {any} family @param {Shown} shown */
