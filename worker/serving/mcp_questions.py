@@ -162,7 +162,7 @@ async def around(index: LogIndex, arguments: AroundArguments) -> ToolAnswer:
     answer = await index.ask({"around": arguments.query()}, HitsJson)
     where = arguments.where.strip()
     lines = [one | ({"here": True} if one["where"] == where else {}) for one in map(_line, answer["hits"])]
-    notes = () if lines else ("There is no line at this place: it may have expired, or the topic, partition or offset is another.",)
+    notes = () if lines else ("There is no line at this place: it may have expired, be a dead letter, or never have been there.",)
     same = answer.get("same")
     if same is not None and same["value"] is None and lines:
         notes = (f"The line has no {same['name']}: leave out `by` to see the records around it.",)

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
+from producers.envelope import envelope
 from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.milvus.milvus_sink import MilvusSink
 from sinks.sink import Sink
 from tests.model_fixture import CACHE
+from tests.worker.inspecting.audited_index import dead_letter, record
 from tests.worker.running import Ended, World, wait_until
 from tests.worker.serving.schemas import check
 from worker.asking.refusals import Refused
@@ -86,6 +89,21 @@ def test_a_replayed_letter_is_found_and_replaying_it_twice_changes_nothing_for_a
     world.send(["the stream goes on"])
     wait_until(lambda: running.service.pipeline.indexing.ledger.tally["indexed"] >= 1, "a line after the replay")
     assert running.stop() == Ending.DRAINED
+
+
+def test_a_letter_that_needs_a_record_which_kafka_no_longer_holds_is_left_and_says_so(world: World) -> None:
+    running = failed_once(world, [BAD], 1)
+    gone = record(0, "x" * 100_000)._replace(topic=world.topic, epoch="older")
+    shaped = envelope(dead_letter(gone, "too_large: 100000 bytes"), version="1", max_bytes=1_000)
+    producer = Producer({"bootstrap.servers": world.kafka.bootstrap_servers})
+    producer.produce(world.kafka.dead_letter_topic, shaped.value, headers=[*shaped.headers], partition=0)
+    assert producer.flush(30) == 0
+    wait_until(lambda: len(letters(running)) == 2, "both letters")
+    (cut,) = (one for one in letters(running) if one["kind"] == "too_large")
+    assert (cut["replayable"], cut["obstacle"]) == (True, "")
+    done = replay(running, *(one["id"] for one in letters(running)))
+    assert (done["replayed"], done["left"]) == (1, 1)
+    assert done["unresolved"] == [{"id": cut["id"], "reason": "Kafka no longer holds the record, and the letter does not hold all of it"}]
 
 
 def test_one_replay_at_a_time_and_another_is_told_so(world: World) -> None:
