@@ -280,6 +280,8 @@ def test_an_answer_from_an_index_that_is_behind_is_not_complete_but_for_exports_
     assert asked == [(chain.now_s, ("apps",), ("audit",))] * 3
     ask_one(around={"topic": "other", "partition": 0, "offset": 0})
     assert asked.pop() == (chain.now_s, ("other",), ())
+    ask_one(around={"topic": "other", "partition": 0, "offset": 0, "by": "trace"})
+    assert asked.pop() == (chain.now_s, (), ()), "of all topics"
     for form in ("export", "tail"):
         assert ask_one(**{"as": form}).keys().isdisjoint(behind)
     behind.pop("behind")
