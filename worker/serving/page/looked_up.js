@@ -7,6 +7,8 @@ import { visible } from "./log_text.js";
 import { href } from "./state.js";
 
 const LEAST_WORDS = 3;
+/** What makes a text a question with operators. */
+const OPERATORS = /(?:^|\s)(?:-[A-Za-z"]|OR\s|(?:service|level|topic|template|family|field|trace-id):\S)/;
 
 /**
  * @returns {{node: HTMLElement, update: (state: any, signal: AbortSignal) => Promise<void>}}
@@ -28,7 +30,7 @@ export function lookedUp() {
 
 /** Most questions are none: a line has several words, and something that varies. @param {string} text */
 function isLikeLine(text) {
-  return text.split(/\s+/).length >= LEAST_WORDS && /[\d[\]{}<>=|;]/.test(text);
+  return text.split(/\s+/).length >= LEAST_WORDS && /[\d[\]{}<>=|;]/.test(text) && !OPERATORS.test(text);
 }
 
 /** @param {any} answer */
