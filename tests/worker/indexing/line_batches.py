@@ -7,11 +7,11 @@ import numpy as np
 
 from consumers.assignment import PartitionLedger
 from consumers.ledger import Ledger
-from consumers.record import Partition, records_of
+from consumers.record import Partition
 from sinks.block import BlockPlace
 from sinks.line import Line
 from sinks.lines import all_lines, lines_of
-from tests.consumers.records import record
+from tests.consumers.records import admit_batch, record
 from tests.worker.letters import Letters
 from tests.world import line, offsets
 from worker.indexing.line_batch import LineBatch
@@ -51,8 +51,7 @@ def numbers_of(*batches: LineBatch) -> list[int]:
 def _assignment(partition: Partition) -> PartitionLedger:
     ledger = Ledger(cap_records=_MOST, cap_bytes=_MOST, dead_letter=Letters())
     ledger.assign([partition])
-    receipt = ledger.admit(records_of([record(partition=partition)]))
-    assert receipt is not None
+    receipt = admit_batch(ledger, record(partition=partition))
     return receipt.assignment
 
 

@@ -6,13 +6,13 @@ import numpy as np
 
 from consumers.assignment import Receipt
 from consumers.ledger import Ledger
-from consumers.record import Partition, Record, records_of
+from consumers.record import Partition, Record
 from sinks.block import Block
 from sinks.line import Line
 from sinks.lines import lines_of
 from sinks.reading.reader import BlockReader
 from sinks.sink import Sink
-from tests.consumers.records import Letters
+from tests.consumers.records import Letters, admit_batch
 from tests.fakes.sink import FakeSink
 from tests.world import DIM, line, template
 from worker.indexing.line_batch import LineBatch
@@ -74,12 +74,7 @@ class Resuming:
 
     def admit(self, *offsets: int, partition: int = 0) -> Receipt:
         """Take records in, as one batch in the order of their offsets."""
-        receipt = self.ledger.admit(
-            records_of([Record(TOPIC, partition, offset, EPOCH, 1_000 * offset, None, b"x", ()) for offset in offsets])
-        )
-        assert receipt is not None
-        assert receipt.records.size == len(offsets)
-        return receipt
+        return admit_batch(self.ledger, *(Record(TOPIC, partition, offset, EPOCH, 1_000 * offset, None, b"x", ()) for offset in offsets))
 
     def begin_again(self, *partitions: int) -> None:
         """Lose partitions and get them back."""

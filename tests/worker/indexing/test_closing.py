@@ -5,9 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from consumers.record import Partition, records_of
+from consumers.record import Partition
 from sinks.block import BlockPlace
 from sinks.lines import lines_of
+from tests.consumers.records import admit_batch
 from tests.worker.chain import FLUSH_S, Chain
 from tests.worker.chain_values import record
 from tests.worker.conftest import NewChain
@@ -157,8 +158,7 @@ def test_when_decoded_bytes_reach_their_cap_nothing_waits(new_chain: NewChain) -
 def batch_of(chain: Chain, partition: Partition, size: int) -> LineBatch:
     """Take records of another partition in, and return their lines, of known templates, as prepare hands them on."""
     chain.ledger.assign([partition])
-    receipt = chain.ledger.admit(records_of([record(offset, b"x", partition=partition) for offset in range(size)]))
-    assert receipt is not None
+    receipt = admit_batch(chain.ledger, *(record(offset, b"x", partition=partition) for offset in range(size)))
     receipt.expect(np.arange(size), np.ones(size, np.int64), np.full(size, 10))
     chain.runs.begin(receipt.assignment, BlockPlace(*partition[:1], "e1", *partition[1:]), "")
     return LineBatch(receipt.assignment, receipt.arrival, lines_of([line(offset) for offset in range(size)]))

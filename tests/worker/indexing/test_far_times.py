@@ -6,7 +6,7 @@ What such a time does to counts and exports of an older index is in `tests/worke
 import pytest
 
 from consumers.decode.line_zones import DAY_MS
-from consumers.record import records_of
+from tests.consumers.records import admit_batch
 from tests.worker.chain import Chain
 from tests.worker.chain_values import LATE_MS, record
 
@@ -17,8 +17,7 @@ FAR_MS = [(1 << 63) - 1, (1 << 62) + 1, 32_503_680_000_000, NOW_MS + DAY_MS + 1,
 def feed(chain: Chain, *times_ms: int) -> None:
     """Index a line of each time."""
     first = chain.ledger.tally["admitted"]
-    receipt = chain.ledger.admit(records_of([record(first + n, b"disk full")._replace(time_ms=ms) for n, ms in enumerate(times_ms)]))
-    assert receipt is not None
+    receipt = admit_batch(chain.ledger, *(record(first + n, b"disk full")._replace(time_ms=ms) for n, ms in enumerate(times_ms)))
     chain.prepare.step([receipt])
     chain.run()
 

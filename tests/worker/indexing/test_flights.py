@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from consumers.ledger import Ledger
-from consumers.record import Partition, records_of
+from consumers.record import Partition
 from consumers.rejection import RejectedPiece
 from sinks.row import TemplateText
-from tests.consumers.records import record, rejection
+from tests.consumers.records import admit_batch, record, rejection
 from tests.template_ids import id_of
 from tests.worker.indexing.line_batches import LOGS, LineBatches, numbers_of
 from tests.worker.letters import Letters
@@ -46,8 +46,7 @@ def test_rejected_lines_are_rejected_one_by_one() -> None:
     letters = Letters()
     ledger = Ledger(cap_records=10, cap_bytes=1_000, dead_letter=letters)
     ledger.assign([LOGS])
-    receipt = ledger.admit(records_of([record(0), record(1)]))
-    assert receipt is not None
+    receipt = admit_batch(ledger, record(0), record(1))
     receipt.expect(np.arange(2), np.array([2, 1]), np.zeros(2, np.int64))
     lines = LineBatches()("aaa").lines._replace(sub=np.array([0, 7, 5], np.int32), chunk=np.array([0, 3, 0], np.int32))
     LineBatch(receipt.assignment, np.array([0, 0, 1]), lines).reject(rejection("bad"))

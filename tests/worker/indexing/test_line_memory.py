@@ -11,10 +11,11 @@ import pyarrow as pa
 import pytest
 
 from consumers.assignment import Receipt
-from consumers.record import Partition, records_of
+from consumers.record import Partition
 from sinks.line import Line
 from sinks.lines import lines_of
 from sinks.row import TemplateText
+from tests.consumers.records import admit_batch
 from tests.worker.chain import Chain
 from tests.worker.chain_values import record
 from tests.worker.conftest import NewChain
@@ -69,8 +70,7 @@ def named_services(chain: Chain) -> list[Receipt]:
 def one_of_each_partition(chain: Chain) -> list[Receipt]:
     receipts: list[Receipt] = []
     for offset in range(2):
-        admitted = [chain.ledger.admit(records_of([record(offset, usual(offset).encode(), partition=one)])) for one in PARTITIONS]
-        receipts = [receipt for receipt in admitted if receipt is not None]
+        receipts = [admit_batch(chain.ledger, record(offset, usual(offset).encode(), partition=one)) for one in PARTITIONS]
         if not offset:
             chain.prepare.step(receipts)
     return receipts

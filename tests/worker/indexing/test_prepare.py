@@ -6,8 +6,9 @@ from collections import Counter
 import pytest
 
 from consumers.assignment import Receipt
-from consumers.record import Partition, records_of
+from consumers.record import Partition
 from consumers.rejection import RejectedPiece
+from tests.consumers.records import admit_batch
 from tests.varied_words import varied
 from tests.worker.chain import Chain
 from tests.worker.chain_values import LOGS, record
@@ -29,9 +30,7 @@ OTHERS = (Partition("logs", 1), Partition("other", 0))
 def admit(chain: Chain, partition: Partition, *values: bytes | str | None, first: int = 0) -> Receipt:
     """Take records of any partition in, from the offset `first` on."""
     contents = [value.encode() if isinstance(value, str) else value for value in values]
-    receipt = chain.ledger.admit(records_of([record(first + n, content, partition=partition) for n, content in enumerate(contents)]))
-    assert receipt is not None
-    return receipt
+    return admit_batch(chain.ledger, *(record(first + n, content, partition=partition) for n, content in enumerate(contents)))
 
 
 def taken(chain: Chain) -> tuple[int, int]:
@@ -45,16 +44,6 @@ def test_a_new_line_goes_to_the_engine_as_token_ids(chain: Chain) -> None:
     assert encoded.ids.tolist() == chain.words.encode(["disk full on"]).text(0).tolist()
     assert (encoded.key, encoded.topic, encoded.is_urgent) == (chain.key("disk full on"), "logs", False)
     assert taken(chain) == (1, 0)
-
-
-def test_a_known_template_goes_past_the_engine(chain: Chain) -> None:
-    chain.feed("disk full")
-    chain.run()
-    chain.feed("disk full", "disk full")
-    assert taken(chain) == (0, 2)
-    chain.store()
-    assert chain.committable() == 3
-    assert chain.flights.total().tokens_saved == 2 * chain.tokens("disk full")
 
 
 def test_a_cached_vector_goes_to_the_sink_as_a_template(chain: Chain) -> None:
@@ -117,15 +106,6 @@ def test_a_template_is_written_again_before_its_row_is_removed(new_chain: NewCha
     assert chain.sink.calls.count("templates.upsert") == 2
     assert chain.embedded_texts() == 1
     assert chain.committable() == 3
-
-
-def test_while_the_sink_cannot_be_asked_templates_are_embedded(chain: Chain) -> None:
-    chain.sink.templates.clear()
-    chain.sink.busy_calls = 1
-    chain.feed("disk full")
-    assert taken(chain) == (1, 0)
-    chain.run()
-    assert chain.committable() == 1
 
 
 @pytest.mark.parametrize(("value", "outcome"), [(None, "dropped:tombstone"), ("", "dropped:empty"), ("\r\n", "dropped:empty")])

@@ -3,7 +3,7 @@
 import gzip
 import tracemalloc
 
-from consumers.record import records_of
+from tests.consumers.records import admit_batch
 from tests.worker.chain import Chain
 from tests.worker.chain_values import record
 
@@ -13,8 +13,7 @@ MB = 1_000_000
 def test_a_few_kilobytes_that_hold_sixty_megabytes_are_worked_in_parts(chain: Chain) -> None:
     values = [gzip.compress(b'{"msg": "line %d", "pad": "%s"}' % (number, b"x" * 990_000), 1, mtime=0) for number in range(60)]
     values.insert(7, gzip.compress(bytes(2 * MB), mtime=0))
-    receipt = chain.ledger.admit(records_of([record(offset, value) for offset, value in enumerate(values)]))
-    assert receipt is not None
+    receipt = admit_batch(chain.ledger, *(record(offset, value) for offset, value in enumerate(values)))
     tracemalloc.start()
     try:
         chain.prepare.step([receipt])

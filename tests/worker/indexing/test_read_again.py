@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from consumers.record import Partition, records_of
+from consumers.record import Partition
 from sinks.reading.counting import CountQuery
 from sinks.reading.line_filter import LineFilter
 from sinks.sink import BlockFilter, FoundBlocks
+from tests.consumers.records import admit_batch
 from tests.fakes.sink import FakeSink
 from tests.worker.chain import Chain
 from tests.worker.chain_values import LOGS, record
@@ -30,9 +31,7 @@ def take(chain: Chain, values: Sequence[str], first: int = 0, *, leader_epochs: 
     encoded = [value.encode(errors="surrogateescape") for value in values]
     records = [record(offset, value)._replace(leader_epoch=0) for offset, value in enumerate(encoded, start=first)]
     records[: len(leader_epochs)] = [one._replace(leader_epoch=epoch) for one, epoch in zip(records, leader_epochs, strict=False)]
-    receipt = chain.ledger.admit(records_of(records))
-    assert receipt is not None
-    chain.prepare.step([receipt])
+    chain.prepare.step([admit_batch(chain.ledger, *records)])
     chain.run()
 
 
@@ -199,7 +198,6 @@ def test_a_partition_that_is_lost_while_it_is_read_back_leaves_no_room_taken(new
     others = [Partition(LOGS.topic, 1 + number) for number in range(kept)]
     losing.ledger.assign(others)
     batches = [[record(offset, b"line") for offset in range(2, 9)], *([record(0, b"line", partition=other)] for other in others)]
-    receipts = [losing.ledger.admit(records_of(batch)) for batch in batches]
-    losing.prepare.step([receipt for receipt in receipts if receipt is not None])
+    losing.prepare.step([admit_batch(losing.ledger, *batch) for batch in batches])
     losing.run()
     assert losing.ledger.open_records == kept

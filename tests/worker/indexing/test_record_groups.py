@@ -11,8 +11,8 @@ from consumers.assignment import Receipt
 from consumers.columns import as_texts, coded_texts, null_column, string_column
 from consumers.decode.entries import Decoded, Entries
 from consumers.ledger import Ledger
-from consumers.record import Partition, records_of
-from tests.consumers.records import new_ledger, record, rejection
+from consumers.record import Partition
+from tests.consumers.records import admit_batch, new_ledger, record, rejection
 from worker.indexing.record_groups import RecordGroup, groups_of, parts_of
 
 LOGS_0, LOGS_1, OTHER = Partition("logs", 0), Partition("logs", 1), Partition("other", 0)
@@ -30,9 +30,7 @@ class Admitted:
         first, self._offset = self._offset, self._offset + len(sizes)
         values = [None if size is None else b"x" * size for size in sizes]
         made = [record(offset, value, partition=partition) for offset, value in enumerate(values, start=first)]
-        receipt = self.ledger.admit(records_of(made))
-        assert receipt is not None
-        return receipt
+        return admit_batch(self.ledger, *made)
 
 
 def offsets(groups: Sequence[RecordGroup]) -> list[list[int]]:

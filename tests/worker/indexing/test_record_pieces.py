@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from consumers.decode.rules import DecodeRules
-from consumers.record import records_of
 from sinks.arrow import as_optional_texts
+from tests.consumers.records import admit_batch
 from tests.worker.chain import Chain
 from tests.worker.chain_values import LOGS, record
 from tests.worker.conftest import NewChain
@@ -256,9 +256,7 @@ def feed_from(chain: Chain, first: int, values: Sequence[bytes | None], cuts: se
     ends = sorted({*(cut for cut in cuts if first < cut < len(values)), len(values)})
     for begin, end in zip([first, *ends], ends, strict=False):
         if begin < end:
-            receipt = chain.ledger.admit(records_of([record(offset, values[offset]) for offset in range(begin, end)]))
-            assert receipt is not None
-            chain.prepare.step([receipt])
+            chain.prepare.step([admit_batch(chain.ledger, *(record(offset, values[offset]) for offset in range(begin, end)))])
             chain.run()
 
 

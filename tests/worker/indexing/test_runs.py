@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from consumers.assignment import PartitionLedger
 from consumers.ledger import Ledger
-from consumers.record import Partition, Record, records_of
+from consumers.record import Partition, Record
 from sinks.block import BlockPlace, CodedColumn, Lines
 from sinks.build import BlockBounds, build
 from sinks.line import Line
 from sinks.lines import lines_of
-from tests.consumers.records import Letters
+from tests.consumers.records import Letters, admit_batch
 from tests.world import MASKS, line
 from worker.indexing.runs import Run
 
@@ -26,8 +26,7 @@ def assigned() -> tuple[Ledger, PartitionLedger]:
     """Return a ledger with an assignment of one partition."""
     ledger = Ledger(cap_records=1 << 20, cap_bytes=1 << 30, dead_letter=Letters())
     ledger.assign([Partition("logs", 0)])
-    receipt = ledger.admit(records_of([Record("logs", 0, 0, "e1", 0, None, b"x", ())]))
-    assert receipt is not None
+    receipt = admit_batch(ledger, Record("logs", 0, 0, "e1", 0, None, b"x", ()))
     return ledger, receipt.assignment
 
 

@@ -7,10 +7,11 @@ from consumers.assignment import Receipt
 from consumers.decode.registry_schemas import Schemas, Unknown
 from consumers.decode.registry_wire import VALUE_SCHEMA_ID
 from consumers.ledger import Ledger
-from consumers.record import Header, Partition, Record, records_of
+from consumers.record import Header, Partition, Record
 from consumers.registry import RegistryAway, SchemaNotFound
 from consumers.schema import FetchedSchema, SchemaKey
 from consumers.waiting_place import drop_ended
+from tests.consumers.records import admit_batch
 from tests.worker.letters import Letters
 from worker.indexing.schema_lookup import UNKNOWN_S, SchemaLookup
 from worker.indexing.schema_wait import SchemaWait
@@ -61,9 +62,7 @@ class Scene:
         values = [b"\0" + number.to_bytes(4, "big") + b"\x02x" if number else b"plain" for number in numbers]
         records = [Record(*partition, self._next_offset + i, "e1", 0, None, value, headers) for i, value in enumerate(values)]
         self._next_offset += len(values)
-        admitted = self.ledger.admit(records_of(records))
-        assert admitted is not None
-        return admitted
+        return admit_batch(self.ledger, *records)
 
     def answer(self) -> None:
         """Ask for everything that is wanted now, once."""

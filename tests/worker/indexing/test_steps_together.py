@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from consumers.assignment import Receipt
-from consumers.record import records_of
 from sinks.arrow import as_texts
 from sinks.codec import decode_texts
 from sinks.line import Line
+from tests.consumers.records import admit_batch
 from tests.worker.chain import Chain
 from tests.worker.chain_values import LOGS, record
 from worker.embedding.tokenizer import Tokenizer
@@ -65,9 +65,7 @@ class Steps(RuleBasedStateMachine):
     def poll(self, most: int) -> None:
         values = self.topic[self.next_offset : self.next_offset + most]
         polled = [record(offset, value.encode("utf-8", "surrogateescape")) for offset, value in enumerate(values, start=self.next_offset)]
-        receipt = self.chain.ledger.admit(records_of(polled))
-        assert receipt is not None
-        assert receipt.records.size == len(polled)
+        receipt = admit_batch(self.chain.ledger, *polled)
         self.lane.append(receipt)
         self.next_offset += len(polled)
 

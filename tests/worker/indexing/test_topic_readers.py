@@ -3,8 +3,8 @@
 import numpy as np
 
 from consumers.columns import string_column
-from consumers.record import Partition, records_of
-from tests.consumers.records import new_ledger, record
+from consumers.record import Partition
+from tests.consumers.records import admit_batch, new_ledger, record
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.entry_rules import NO_RULE
@@ -58,11 +58,7 @@ def test_records_of_topics_that_are_read_otherwise_are_never_in_one_group(words:
     topics = ["json", "app.one", "json", "events", "app.two"]
     ledger = new_ledger(cap_records=100, cap_bytes=1 << 20)
     ledger.assign([Partition(topic, 0) for topic in topics])
-    receipts = [
-        receipt
-        for offset, topic in enumerate(topics)
-        if (receipt := ledger.admit(records_of([record(offset, b"x", partition=Partition(topic, 0))]))) is not None
-    ]
+    receipts = [admit_batch(ledger, record(offset, b"x", partition=Partition(topic, 0))) for offset, topic in enumerate(topics)]
     groups = list(groups_of(receipts, kind_of=readers_of(words, prepared_model).of_topic))
     assert [group.offset.tolist() for group in groups] == [[0, 2], [1, 4], [3]]
     assert [group.topic for group in groups] == ["json", "app.one", "events"]
@@ -73,8 +69,7 @@ def test_a_group_has_the_headers_and_keys_of_its_records() -> None:
     ledger.assign([Partition("logs", 0), Partition("other", 0)])
     plain = [record(offset, b"x", partition=Partition("other", 0))._replace(key=None, headers=()) for offset in range(2)]
     keyed = [record(7, b"x", partition=Partition("logs", 0))._replace(key=b"k", headers=(("h", b"v"),))]
-    admitted = [ledger.admit(records_of(some)) for some in (plain, keyed)]
-    receipts = [receipt for receipt in admitted if receipt is not None]
+    receipts = [admit_batch(ledger, *some) for some in (plain, keyed)]
     (group,) = groups_of(receipts)
     assert (group.headers, group.keys()) == ([(), (), (("h", b"v"),)], [None, None, b"k"])
     (group,) = groups_of(receipts[:1])

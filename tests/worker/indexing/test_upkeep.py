@@ -82,17 +82,6 @@ def test_a_merged_block_that_is_refused_leaves_its_sources(chain: Chain) -> None
     assert chain.letters.posted == []
 
 
-def test_while_the_sink_is_busy_nothing_is_merged(chain: Chain) -> None:
-    store_singly(chain, 8)
-    chain.store_step.writes.retry.refused("planted", 1, chain.now_s)
-    chain.sink.calls.clear()
-    turn(chain)
-    assert chain.sink.calls == []
-    chain.store_step.writes.retry.taken(chain.now_s)
-    turn(chain)
-    assert chain.store_step.tally.merged == 1
-
-
 def test_when_a_partition_is_lost_nothing_of_it_is_merged_any_more(chain: Chain) -> None:
     store_singly(chain, 8)
     chain.ledger.revoke([LOGS])

@@ -4,9 +4,10 @@ from collections.abc import Callable, Collection, Sequence
 
 import pytest
 
-from consumers.record import Partition, records_of
+from consumers.record import Partition
 from sinks.block import Block, BlockId
 from sinks.sink import BlockFilter, FoundBlocks, SinkBusy
+from tests.consumers.records import admit_batch
 from tests.worker.chain import Chain
 from tests.worker.chain_values import LOGS, record
 from tests.worker.indexing.test_store import Rows
@@ -66,9 +67,7 @@ def assign_three(chain: Chain) -> None:
     chain.ledger.assign(OTHERS)
     chain.feed("disk full")
     for partition in OTHERS:
-        receipt = chain.ledger.admit(records_of([record(0, b"disk full", partition=partition)]))
-        assert receipt is not None
-        chain.prepare.step([receipt])
+        chain.prepare.step([admit_batch(chain.ledger, record(0, b"disk full", partition=partition))])
     chain.run()
 
 

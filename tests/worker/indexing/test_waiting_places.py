@@ -24,6 +24,7 @@ from consumers.kafka.waiting import Arrived, WaitingRecords
 from consumers.record import Partition, Record, records_of
 from consumers.waiting_place import AssignmentPlace, WaitingPlace
 from tests.consumers.kafka.messages import Message
+from tests.consumers.records import admit_batch
 from tests.consumers.scene import Scene
 from tests.worker.chain_values import LOGS
 from tests.worker.conftest import NewChain
@@ -122,8 +123,7 @@ def filled_steps(new_chain: NewChain) -> tuple[tuple[AssignmentPlace, ...], dict
     assignments: dict[Partition, PartitionLedger] = {}
     for partition in BOTH:
         values = (b"> an event", b"> and one that is open")
-        receipt = chain.ledger.admit(records_of([Record(*partition, i, "e", 0, None, value, ()) for i, value in enumerate(values)]))
-        assert receipt is not None
+        receipt = admit_batch(chain.ledger, *(Record(*partition, i, "e", 0, None, value, ()) for i, value in enumerate(values)))
         assignments[partition] = receipt.assignment
         chain.prepare.step([receipt])
         chain.prepare.step([schemas.receipt(1, partition=partition)])

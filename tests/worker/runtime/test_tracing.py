@@ -11,7 +11,8 @@ from opentelemetry.trace import SpanContext, SpanKind
 
 from consumers.assignment import Receipt
 from consumers.ledger import Ledger
-from consumers.record import Partition, Record, records_of
+from consumers.record import Partition, Record
+from tests.consumers.records import admit_batch
 from worker.runtime.tracing import TraceRules, Tracing, open_tracing
 
 WAIT_S = 60.0
@@ -47,9 +48,7 @@ def receipt(*records: Record) -> Receipt:
     ledger = Ledger(cap_records=100, cap_bytes=1 << 20, dead_letter=lambda _claim, _rejection, _pieces: None)
     where = Partition(records[0].topic, 0)
     ledger.assign([where])
-    admitted = ledger.admit(records_of(records))
-    assert admitted is not None
-    return admitted
+    return admit_batch(ledger, *records)
 
 
 def context(span: ReadableSpan) -> SpanContext:

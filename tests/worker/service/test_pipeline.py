@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from consumers.record import Partition, records_of
+from consumers.record import Partition
 from sinks.sink import SinkBusy
+from tests.consumers.records import admit_batch
 from tests.worker.chain import QUERIES
 from tests.worker.chain_values import record
 from tests.worker.running import WAIT_S, World, wait_until
@@ -50,16 +51,14 @@ class Wired:
         """Put lines into the prepare lane."""
         ledger = self.pipeline.indexing.ledger
         first = ledger.tally["admitted"]
-        receipt = ledger.admit(records_of([record(offset, value.encode()) for offset, value in enumerate(values, start=first)]))
-        assert receipt is not None
+        receipt = admit_batch(ledger, *(record(offset, value.encode()) for offset, value in enumerate(values, start=first)))
         self.pipeline.indexing.prepare_lane.put([receipt])
 
     def query(self, *values: bytes, reply_topic: str) -> None:
         """Put queries that one poll has returned into their prepare lane."""
         headers = ((REPLY_TOPIC_HEADER, reply_topic.encode()),)
         queries = [record(offset, value, partition=QUERIES, headers=headers) for offset, value in enumerate(values)]
-        receipt = self.pipeline.querying.ledger.admit(records_of(queries))
-        assert receipt is not None
+        receipt = admit_batch(self.pipeline.querying.ledger, *queries)
         self.pipeline.querying.take_polled([receipt])
 
     def end(self, groups: int) -> None:
@@ -139,8 +138,7 @@ def test_topics_share_prepare_and_the_engine_by_the_weights_of_the_settings(worl
     ledger, lane = wired.pipeline.indexing.ledger, wired.pipeline.indexing.prepare_lane
     for topic in ("flood", "heavy"):
         ledger.assign([partition := Partition(topic, 0)])
-        receipts = [ledger.admit(records_of([record(offset, b"x", partition=partition)])) for offset in range(8)]
-        lane.put([receipt for receipt in receipts if receipt is not None])
+        lane.put([admit_batch(ledger, record(offset, b"x", partition=partition)) for offset in range(8)])
         wired.pipeline.embedder.submit([EncodedText(np.zeros(64, np.int32), None, topic)] * 8, lambda _embedded: None)
     taken = [receipt.records.topic for receipt in lane.take(8) or ()]
     assert (taken.count("flood"), taken.count("heavy")) == (2, 6)

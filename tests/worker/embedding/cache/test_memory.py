@@ -29,13 +29,6 @@ def vector(number: int) -> Vector:
     return np.full(DIM, number, dtype=np.float32)
 
 
-def test_what_was_put_is_returned_and_the_rest_is_missing() -> None:
-    cache = MemoryCache(10 * ONE_BYTES)
-    cache.put_many({A: vector(1), B: vector(2)})
-    found = cache.get_many([B, CacheKey("c"), A, B])
-    assert {digest: one[0] for digest, one in found.items()} == {"a": 1, "b": 2}
-
-
 def test_it_never_holds_more_bytes_than_allowed() -> None:
     cache = MemoryCache(4 * ONE_BYTES - 1)
     for number in range(50):
