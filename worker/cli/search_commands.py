@@ -196,7 +196,7 @@ def counts_verb(*, options: CountsOptions, filters: Given, timeout: TimeoutOptio
 
     By one or two of time, template, family, service, level, topic and the kept fields, or by the names of the fields. Asks a running
     worker, over Kafka. Counts are exact, or the answer says that it is incomplete. --compare 1d shows the last day against the day before,
-    by service unless --by says otherwise; with --since 1h, the last hour against the same one a day before.
+    by service unless --by says otherwise (family: what is new); with --since 1h, the last hour against the same one a day before.
     """
     from worker.cli.compare_screen import show_compared
     from worker.cli.counts_screen import show_counts
@@ -208,7 +208,8 @@ def counts_verb(*, options: CountsOptions, filters: Given, timeout: TimeoutOptio
         request = checked(as_="counts", **question, filters=filters)
     else:
         top, by = question.pop("top"), question["by"] or ["service"]
-        request = checked(as_="compare", **question | {"by": by, "k": top or _COMPARED} | compared(filters, options.compare))
+        question |= {"by": [] if by == ["family"] else by, "k": top or _COMPARED}  # families are compared where nothing else is named
+        request = checked(as_="compare", **question | compared(filters, options.compare))
     answer = ask_once(shared.settings().kafka, request, timeout_s=timeout)
     shared.show(answer, show_counts if options.compare is None else lambda screen, answer: show_compared(screen, answer, by[0]))
 
