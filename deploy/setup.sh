@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Makes .venv exactly as requirements.lock says: every package is checked against its hash, and only llama-cpp-python is built.
 # Run by `make setup`; needs only Python and a C++ compiler. PYTHON names an interpreter other than python3, VENV another folder.
-# The wheel that is built is kept for every checkout of this user, in VECTAIL_WHEELS or ~/.cache/vectail/wheels.
+# The wheel that is built is kept for every checkout of this user, in WHEELS or ~/.cache/vectail/wheels.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 python=${PYTHON:-python3}
 venv=${VENV:-.venv}
-wheels=${VECTAIL_WHEELS:-${XDG_CACHE_HOME:-$HOME/.cache}/vectail/wheels}
+wheels=${WHEELS:-${XDG_CACHE_HOME:-$HOME/.cache}/vectail/wheels}
 llama=llama-cpp-python
 
 say() { printf 'setup: %s\n' "$*" >&2; }

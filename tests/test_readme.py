@@ -40,6 +40,11 @@ def commands(program: str) -> list[list[str]]:
     return [line[1:] for line in words if line and Path(line[0]).name == program]
 
 
+def test_what_the_readme_shows_of_a_terminal_is_as_wide_as_one() -> None:
+    shown = [line for fence in re.findall(r"^```text\n(.*?)^```$", README, re.MULTILINE | re.DOTALL) for line in fence.splitlines()]
+    assert max(map(len, shown)) <= 80
+
+
 @pytest.mark.parametrize("arguments", commands("vectail"), ids=" ".join)
 def test_every_vectail_command_is_one_that_the_command_line_takes(arguments: list[str]) -> None:
     outcome = CliRunner().invoke(app, [*arguments, "--help"])
