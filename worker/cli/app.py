@@ -262,6 +262,7 @@ def doctor_verb(
 
     Exit codes: 0 no problem, perhaps warnings; 1 a problem was found; 2 the settings must be changed first.
     """
+    from worker.cli.absent_server import SLOW_S
     from worker.cli.doctor_screen import show_report
     from worker.inspecting.doctor import examine
     from worker.inspecting.doctor_looks import looks_of_tool
@@ -269,7 +270,7 @@ def doctor_verb(
 
     settings = shared.settings()
     configure_logs(quiet=True)
-    report = examine(looks_of_tool(settings), say=warn)
+    report = examine(looks_of_tool(settings), say=warn, quiet_s=SLOW_S)
     shared.show(report.document(), lambda screen, _document: show_report(screen, report, with_ok=not quiet))
     problems = sum(one.state == "problem" for one in report.checks)
     if problems:

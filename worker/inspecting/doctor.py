@@ -25,8 +25,6 @@ State = Literal["ok", "warning", "problem"]
 Group = Literal["kafka", "registry", "redis", "milvus", "model", "versions", "machine", "settings"]
 Facts = TypeVar("Facts")
 
-_QUIET_S: Final = 4.0
-"""How long it looks before it says what it still looks at."""
 _CACHE_S: Final = 5.0
 """A report that is younger is given to the next caller over HTTP."""
 
@@ -117,7 +115,7 @@ def examine(
     *,
     wall_ms: Callable[[], float] = lambda: time.time() * 1000,
     say: Callable[[str], None] = lambda _line: None,
-    quiet_s: float = _QUIET_S,
+    quiet_s: float = math.inf,
 ) -> DoctorReport:
     """Take all looks side by side and return when each has ended or its time is over; `say` is told what takes longer than `quiet_s`."""
     asked_ms, started_s = int(wall_ms()), time.monotonic()
