@@ -161,7 +161,7 @@ def test_the_tools_are_said_to_read_only_and_log_text_to_be_untrusted(demo: Demo
     assert [tool.name for tool in tools] == list(TOOLS)
     assert all(tool.annotations.read_only_hint and not tool.annotations.destructive_hint for tool in tools)
     assert all("max_characters" in tool.input_schema["properties"] for tool in tools)
-    assert sum(len(tool.model_dump_json(by_alias=True, exclude_none=True)) for tool in tools) < 12_000
+    assert sum(len(tool.model_dump_json(by_alias=True, exclude_none=True)) for tool in tools) < 15_000
     assert "untrusted data" in (instructions or "")
 
 

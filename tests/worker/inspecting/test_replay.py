@@ -172,6 +172,13 @@ def test_a_letter_that_holds_only_the_beginning_of_its_record_is_replayed_by_wha
     assert desk.letters[0].is_replayed
 
 
+def test_the_size_of_a_record_that_must_be_read_again_counts_towards_the_window(desk: Desk) -> None:
+    for offset in range(3):
+        desk.post_letter_of(record(offset, "disk full " * 10_000), "too_large: r", max_bytes=1_000)
+    desk.work(window_bytes=100_000)
+    assert desk.shown == [1, 2, 3]
+
+
 def test_what_is_in_a_compressed_value_counts_towards_the_window(desk: Desk) -> None:
     for offset in range(6):
         desk.post_letter_of(record(offset, gzip.compress(f"line {offset} {'x' * 5_000}".encode(), mtime=0)), "poison")
