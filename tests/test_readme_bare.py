@@ -17,7 +17,8 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(3_600)]
 def _typed() -> list[str]:
     """Return what the section for newcomers tells them to type; not the tests, and not what serves until it is stopped."""
     section = README.partition("\n## Two commands\n")[2].partition("\n## ")[0]
-    lines = [line for fence in re.findall(r"^```\n(.*?)^```$", section, re.MULTILINE | re.DOTALL) for line in fence.splitlines()]
+    fences = re.findall(r"^```(.*?)\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    lines = [line for language, fence in fences if not language for line in fence.splitlines()]
     return [line for line in lines if line != "make test" and "--serve" not in line]
 
 
