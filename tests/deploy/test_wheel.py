@@ -79,9 +79,9 @@ def test_it_has_every_c_file_with_its_library(unpacked: Path) -> None:
 def test_installed_it_indexes_a_file_and_answers_from_another_folder_for_a_user_who_has_nothing(built: Built, tmp_path: Path) -> None:
     """Its libraries are those of this environment: what they are is the lock's."""
     environment, home = tmp_path / "environment", tmp_path / "home"
-    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-    python = environment / "bin/python"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", built.wheel], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
+    install = [sys.executable, "-m", "pip", "--python", environment, "install", "--quiet", "--no-deps", "--no-index", built.wheel]
+    subprocess.run(install, check=True)
     (packages,) = (environment / "lib").glob("python*/site-packages")
     (packages / "libraries.pth").write_text(f"{sysconfig.get_path('purelib')}\n{sysconfig.get_path('platlib')}\n")
     home.mkdir()
