@@ -37,19 +37,11 @@ def test_templates_of_a_bursty_stream_are_predicted_within_a_quarter(seed: int) 
     assert forecast.low <= forecast.templates <= forecast.high
 
 
-def test_nothing_is_added_to_what_was_read_whole() -> None:
-    assert predict_templates({1: 90, 2: 10}, stretches=50, factor=1.0, most=1_000) == (100, 100, 100)
-
-
 def test_where_every_line_is_a_template_of_its_own_so_will_be_the_rest() -> None:
     forecast = predict_templates({1: 1_000}, stretches=100, factor=10, most=10_000)
 
     assert forecast.high == pytest.approx(10_000)
     assert forecast.low == pytest.approx(10_000, rel=0.02)
-
-
-def test_where_every_template_is_everywhere_there_are_no_others() -> None:
-    assert predict_templates({100: 7}, stretches=100, factor=1_000, most=10**9) == (7, 7, 7)
 
 
 def test_there_are_never_more_templates_than_lines() -> None:
