@@ -80,7 +80,7 @@ def test_installed_it_indexes_a_file_and_answers_from_another_folder_for_a_user_
     """Its libraries are those of this environment: what they are is the lock's."""
     environment, home = tmp_path / "environment", tmp_path / "home"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
-    install = [sys.executable, "-m", "pip", "--python", environment, "install", "--quiet", "--no-deps", "--no-index", built.wheel]
+    install = [sys.executable, "-m", "pip", "--python", str(environment), "install", "--quiet", "--no-deps", "--no-index", str(built.wheel)]
     subprocess.run(install, check=True)
     (packages,) = (environment / "lib").glob("python*/site-packages")
     (packages / "libraries.pth").write_text(f"{sysconfig.get_path('purelib')}\n{sysconfig.get_path('platlib')}\n")
@@ -88,7 +88,7 @@ def test_installed_it_indexes_a_file_and_answers_from_another_folder_for_a_user_
     (home / "app.log").write_text("payment 17 was declined by the bank\npayment 18 was accepted\n")
 
     bare = {"PATH": os.defpath, "HOME": str(home), "VECTAIL_MODEL__CACHE": str(CACHE), "VECTAIL_ENGINE__NAME": "llama"}
-    command = [environment / "bin/vectail", "demo", "app.log", "--query", "declined"]
+    command = [str(environment / "bin/vectail"), "demo", "app.log", "--query", "declined"]
     ended = subprocess.run(command, cwd=home, env=bare, capture_output=True, text=True, check=False)
 
     assert ended.returncode == 0, ended.stderr
