@@ -92,10 +92,13 @@ def compare_windows(index: Index, sought: PreparedQuery, deadline_passed: OutOfT
 def _begins_late_ms(index: Index, now: Window, before: Window, deadline_passed: OutOfTime) -> int | None:
     """Return when the index begins, if that is too late to call anything new: less than half of a window before this one.
 
-    None if it begins early enough, whatever the filters are; `now.since_ms` if nothing lies before that.
+    None if it begins early enough, whatever the filters are. Where nothing lies in the window before, it may begin long before that, too.
     """
-    span = index.reader.span_of(Selection(_within(LineFilter(), before)), deadline_passed=deadline_passed)
-    begins_ms = now.since_ms if span is None else max(span[0], before.since_ms)
+    since_then = _within(LineFilter(), Window(since_ms=0, until_ms=now.until_ms))
+    spans = (
+        index.reader.span_of(Selection(lines), deadline_passed=deadline_passed) for lines in (_within(LineFilter(), before), since_then)
+    )
+    begins_ms = next((max(span[0], before.since_ms) for span in spans if span is not None), now.since_ms)
     needed_ms = min(now.until_ms - now.since_ms, before.until_ms - before.since_ms) // 2
     return begins_ms if before.until_ms - begins_ms < needed_ms else None
 

@@ -34,7 +34,7 @@ def stored(before: dict[str, int], now: dict[str, int]) -> Index:
 def compare(index: Index, *, text: str | None = None, length_ms: int = HOUR_MS, **request: Any) -> Any:  # noqa: ANN401
     windows = {
         "filters": {"since_ms": HOUR_MS, "until_ms": HOUR_MS + length_ms, **request.pop("filters", {})},
-        "compare": {"since_ms": 0, "until_ms": HOUR_MS},
+        "compare": request.pop("before", {"since_ms": 0, "until_ms": HOUR_MS}),
     }
     query = parse_query(json.dumps({"as": "compare", **windows, **({} if text is None else {"text": text}), **request}).encode())
     return compare_windows(index, PreparedQuery(query, unit(1.0)), lambda: False)
@@ -117,16 +117,23 @@ def test_across_a_change_of_masks_old_templates_are_gone_and_others_new_but_wher
 @pytest.mark.parametrize("first_min", [None, 31, 29])
 def test_nothing_is_called_new_or_rising_in_an_index_that_is_hardly_older_than_the_window(first_min: int | None) -> None:
     is_young = first_min != 29
-    lines = [line(n, template_text="disk full", time=HOUR_MS + n, service="disk") for n in range(50)]
+    lines = [line(n, template_text="disk full", time=HOUR_MS + 7 + n, service="disk") for n in range(50)]
     if first_min is not None:
         lines += [line(60 + n, template_text="net down", time=first_min * 60_000 + n, service="net") for n in range(9)]
     index = index_of(open_sink([template("disk full", unit(1.0)), template("net down", unit(0.0, 1.0))]), lines)
     answer = compare(index)
     assert [change for change, *_ in told(answer)] == [*([] if is_young else ["new"]), *([] if first_min is None else ["gone"])]
-    assert answer.get("begins_ms") == (None if not is_young else HOUR_MS if first_min is None else first_min * 60_000)
+    assert answer.get("begins_ms") == (None if not is_young else HOUR_MS + 7 if first_min is None else first_min * 60_000)
     filtered = compare(index, filters={"service": ["disk"]})
     assert [change for change, *_ in told(filtered)] == ([] if is_young else ["new"]), "filters do not say how old the index is"
     assert bool(compare(index, by=["service"])["compare"]) is not is_young
+
+
+def test_an_index_that_was_silent_in_the_time_before_is_not_young() -> None:
+    lines = [line(n, template_text=text, time=at_ms) for n, (text, at_ms) in enumerate([("disk full", 0), ("net down", 2 * HOUR_MS)])]
+    index = index_of(open_sink([template("disk full", unit(1.0)), template("net down", unit(0.0, 1.0))]), lines)
+    now, before = ({"since_ms": hour * HOUR_MS, "until_ms": (hour + 1) * HOUR_MS} for hour in (2, 1))
+    assert told(compare(index, filters=now, before=before)) == [("new", "net down", 1, 0)]
 
 
 def test_of_what_changed_so_the_most_severe_comes_first_and_of_these_the_surest() -> None:

@@ -58,8 +58,8 @@ export function hitRow(hit, { words, best, context }) {
   const node = el(
     "li",
     { class: "hit card", "data-level": hit.level },
-    el("div", { class: "hit-head" }, el("span", {}, levelMark(hit.level)), el("h3", {}, hit.name && el("bdi", { class: "chip name" }, visible(hit.name.slice(0, 100))), button), !hit.isLine && figures(hit, best, spark)),
-    el("p", { class: "hit-meta quiet" }, hit.change && changeChip(hit), hit.service && el("bdi", { class: "service" }, visible(hit.service)), columns, seen, hit.templates !== null && hit.templates > 1 && el("span", {}, plural(hit.templates, "template")), hit.alike.length > 0 && el("span", { class: "alike" }, alikeText(hit))),
+    el("div", { class: "hit-head" }, el("span", {}, levelMark(hit.level)), el("h3", {}, hit.name && el("bdi", { class: "chip name" }, visible(hit.name.slice(0, 100))), button), !hit.isLine && figures(hit, best, spark),
+      el("p", { class: "hit-meta quiet" }, hit.change && changeChip(hit), hit.service && el("bdi", { class: "service" }, visible(hit.service)), columns, seen, hit.templates !== null && hit.templates > 1 && el("span", {}, plural(hit.templates, "template")), hit.alike.length > 0 && el("span", { class: "alike" }, alikeText(hit)))),
     detail,
   );
   /** @type {import("./hit_detail.js").Detail | null} */
