@@ -3,10 +3,11 @@
 The answer step calls it. In an index that is hardly older than the window, everything would be new: it says when the index begins, and
 calls nothing new or rising. Both windows are counted as `as: counts` counts by family; windows of different length are compared by rate.
 Whether a difference is noise is judged by the log-likelihood ratio of two Poisson rates (the G-test; 10.83 is its 0.1 % point), which
-also holds for the small numbers of rare kinds. Real logs vary more than that, so a rate must at least double or halve as well.
+also holds for the small numbers of rare kinds. Real logs vary more than that, so a rate must at least double or halve as well. Windows may
+have a hundred thousand families: they are compared as columns, and only what is shown becomes objects.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final, Literal, NamedTuple, cast
 
@@ -40,10 +41,13 @@ LEAST_RATIO: Final = 2.0
 """Rates that differ by less are not up or down, however sure it is."""
 
 
-class _Counted(NamedTuple):
-    """What one window has of a family or template."""
+_Keys = NDArray[np.uint64] | NDArray[np.object_]
+"""What families have as their number, and templates and groups as their name; sorted, each once."""
 
-    lines: int
+
+class _Counted(NamedTuple):
+    """What one window has of a family, template or group."""
+
     first_ms: int
     last_ms: int
     templates: int
@@ -54,8 +58,11 @@ class _Counted(NamedTuple):
 class _Kinds(NamedTuple):
     """All families, templates or groups of one window."""
 
-    counts: dict[str, _Counted]
+    keys: _Keys
+    lines: NDArray[np.int64]
     complete: bool
+    of: Callable[[Sequence[str]], Mapping[str, _Counted]]
+    """Return what it has of some of them, by what an answer calls them."""
 
 
 def compare_windows(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime) -> ChangesJson:
@@ -71,15 +78,14 @@ def compare_windows(index: Index, sought: PreparedQuery, deadline_passed: OutOfT
     by = None if query.by is None else query.groupings[0][0]
     count = partial(_groups, by=by) if by is not None else _templates if query.expand else _families
     ours, theirs = (count(index, _within(scope.only, window), templates, deadline_passed) for window in (now, before))
-    pairs = _pairs(ours.counts, theirs.counts, now, before)
+    pairs = _pairs(ours, theirs, now, before)
     begins_ms = _begins_late_ms(index, now, before, deadline_passed)
-    counted = theirs.counts | ours.counts
     entries: Sequence[ChangeJson | ChangedGroupJson]
     if by is not None:
-        entries = [] if begins_ms is not None else _group_entries(by, query.k, pairs, counted)
+        entries = [] if begins_ms is not None else _group_entries(by, query.k, pairs, (ours, theirs))
     else:
         changes = [one for one in CHANGES if begins_ms is None or one not in _OF_OLD_INDEX]
-        entries = _entries(index, query, pairs, counted, changes, deadline_passed)
+        entries = _entries(index, query, pairs, (ours, theirs), changes, deadline_passed)
     totals: TotalsJson = {"lines": int(pairs.now.sum()), "before": int(pairs.before.sum())}
     answer: ChangesJson = {"compare": [*entries], "totals": totals, "complete": complete and ours.complete and theirs.complete}
     if begins_ms is not None:
@@ -106,11 +112,15 @@ def _begins_late_ms(index: Index, now: Window, before: Window, deadline_passed: 
 class _Pairs(NamedTuple):
     """Line counts of n templates, in this window and in the previous one; a window is given in milliseconds."""
 
-    keys: list[str]
+    keys: _Keys
     now: NDArray[np.int64]
     before: NDArray[np.int64]
     now_ms: int
     before_ms: int
+
+    def named(self, places: Iterable[int]) -> list[str]:
+        """Return what an answer calls some of them."""
+        return [key if isinstance(key, str) else f"{key:016x}" for key in (self.keys[at] for at in places)]
 
     def ratio(self, at: int) -> float | None:
         """Return by what the rate has changed, to four digits; None: from nothing."""
@@ -119,9 +129,11 @@ class _Pairs(NamedTuple):
         return float(f"{self.now[at] / self.before[at] * (self.before_ms / self.now_ms):.4g}")
 
 
-def _pairs(ours: Mapping[str, _Counted], theirs: Mapping[str, _Counted], now: Window, before: Window) -> _Pairs:
-    keys = sorted(ours.keys() | theirs.keys())
-    lines, were = (np.array([found[key].lines if key in found else 0 for key in keys], np.int64) for found in (ours, theirs))
+def _pairs(ours: _Kinds, theirs: _Kinds, now: Window, before: Window) -> _Pairs:
+    keys: _Keys = np.union1d(ours.keys, theirs.keys)
+    lines, were = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
+    lines[np.searchsorted(keys, ours.keys)] = ours.lines
+    were[np.searchsorted(keys, theirs.keys)] = theirs.lines
     return _Pairs(keys, lines, were, now.until_ms - now.since_ms, before.until_ms - before.since_ms)
 
 
@@ -129,23 +141,22 @@ def _entries(
     index: Index,
     query: Query,
     pairs: _Pairs,
-    counted: Mapping[str, _Counted],
+    windows: tuple[_Kinds, _Kinds],
     changes: Sequence[Change],
     deadline_passed: OutOfTime,
 ) -> list[ChangeJson]:
-    """Return of each change the first entries, as a reply shows them, the most severe first and of these the surest.
-
-    `counted` are now's, or before's of what is gone.
-    """
-    chosen = [(change, at) for change in changes for at in _most_telling(pairs, change)[: query.k].tolist()]
-    frequent = {counted[pairs.keys[at]].frequent for _, at in chosen}
+    """Return of each change the first entries, as a reply shows them, the most severe first and of these the surest."""
+    places = [(change, at) for change in changes for at in _most_telling(pairs, change)[: query.k].tolist()]
+    names = pairs.named(at for _, at in places)
+    counted = _counted(windows, names)
+    frequent = {one.frequent for one in counted.values()}
     levels = _levels(index, frequent, query.windows, deadline_passed)
-    chosen.sort(key=lambda one: (CHANGES.index(one[0]), -_SEVERITY.get(levels.get(counted[pairs.keys[one[1]]].frequent, ""), 0)))
+    chosen = [(change, at, key) for (change, at), key in zip(places, names, strict=True)]
+    chosen.sort(key=lambda one: (CHANGES.index(one[0]), -_SEVERITY.get(levels.get(counted[one[2]].frequent, ""), 0)))
     texts = index.sink.templates.texts(frequent) if frequent else {}
     groups = index.templates.groups_of(texts)
     entries: list[ChangeJson] = []
-    for change, at in chosen:
-        key = pairs.keys[at]
+    for change, at, key in chosen:
         one = counted[key]
         group = groups.get(one.frequent)
         named = GroupJson() if group is None else shown_group(group)
@@ -165,6 +176,12 @@ def _entries(
     return entries
 
 
+def _counted(windows: tuple[_Kinds, _Kinds], names: Sequence[str]) -> Mapping[str, _Counted]:
+    """Return what now has of some kinds, or before of what is gone."""
+    now, before = windows
+    return {**before.of(names), **now.of(names)}
+
+
 def _levels(
     index: Index, templates: Collection[TemplateId], windows: tuple[Window, Window], deadline_passed: OutOfTime
 ) -> dict[TemplateId, str]:
@@ -179,16 +196,18 @@ def _levels(
     return {TemplateId(str(row.key[0])): str(row.key[1]) for row in sorted(counted.rows, key=lambda row: row.lines)}
 
 
-def _group_entries(by: str, most: int, pairs: _Pairs, counted: Mapping[str, _Counted]) -> list[ChangedGroupJson]:
+def _group_entries(by: str, most: int, pairs: _Pairs, windows: tuple[_Kinds, _Kinds]) -> list[ChangedGroupJson]:
     """Return groups by a label or field, those that changed most surely first, and those that did not behind them."""
     changes = {int(at): change for change in CHANGES for at in _most_telling(pairs, change)}
     surprise = _surprise(pairs)
-    order = sorted(range(len(pairs.keys)), key=lambda at: (at not in changes, -surprise[at], pairs.keys[at]))
+    order = sorted(range(len(pairs.keys)), key=lambda at: (at not in changes, -surprise[at], at))[:most]
+    names = pairs.named(order)
+    counted = _counted(windows, names)
     entries: list[ChangedGroupJson] = []
-    for at in order[:most]:
-        one = counted[pairs.keys[at]]
+    for at, name in zip(order, names, strict=True):
+        one = counted[name]
         entry = {
-            by: pairs.keys[at],
+            by: name,
             "change": changes.get(at, "same"),
             "lines": int(pairs.now[at]),
             "before": int(pairs.before[at]),
@@ -234,22 +253,27 @@ def _within(only: LineFilter, window: Window) -> LineFilter:
 
 def _families(index: Index, only: LineFilter, templates: frozenset[TemplateId] | None, deadline_passed: OutOfTime) -> _Kinds:
     counted = count_families(index, only, templates, deadline_passed)
-    kinds = {one.group.family: _Counted(one.lines, one.first_ms, one.last_ms, one.templates, one.frequent) for one in counted.top()}
-    return _Kinds(kinds, counted.complete)
+
+    def of(names: Sequence[str]) -> dict[str, _Counted]:
+        return {key: _Counted(one.first_ms, one.last_ms, one.templates, one.frequent) for key, one in counted.of(names).items()}
+
+    return _Kinds(counted.numbers, counted.lines, counted.complete, of)
 
 
 def _templates(index: Index, only: LineFilter, templates: frozenset[TemplateId] | None, deadline_passed: OutOfTime) -> _Kinds:
-    wanted = None if templates is None else tuple(sorted(templates))
-    counted = index.reader.count(CountQuery(only, templates=wanted, by=("template",)), deadline_passed=deadline_passed)
-    kinds = {str(row.key[0]): _Counted(row.lines, row.first_ms, row.last_ms, 1, TemplateId(str(row.key[0]))) for row in counted.rows}
-    return _Kinds(kinds, counted.complete)
+    return _groups(index, only, templates, deadline_passed, "template")
 
 
 def _groups(index: Index, only: LineFilter, templates: frozenset[TemplateId] | None, deadline_passed: OutOfTime, by: str) -> _Kinds:
     wanted = None if templates is None else tuple(sorted(templates))
     counted = index.reader.count(CountQuery(only, templates=wanted, by=(by,)), deadline_passed=deadline_passed)
-    kinds = {str(row.key[0]): _Counted(row.lines, row.first_ms, row.last_ms, 0, TemplateId("")) for row in counted.rows}
-    return _Kinds(kinds, counted.complete)
+    rows = {str(row.key[0]): row for row in counted.rows}
+    keys = np.array(sorted(rows), np.object_)
+
+    def of(names: Sequence[str]) -> dict[str, _Counted]:
+        return {key: _Counted(rows[key].first_ms, rows[key].last_ms, 1, TemplateId(key)) for key in names if key in rows}
+
+    return _Kinds(keys, np.array([rows[key].lines for key in keys.tolist()], np.int64), counted.complete, of)
 
 
 def _check(query: Query) -> None:

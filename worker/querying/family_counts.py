@@ -66,6 +66,16 @@ class FamilyCounts:
         self._frequent, self._newest = frequent[starts], newest[starts]
         self._order = np.lexsort((self._numbers, -lines))
 
+    @property
+    def numbers(self) -> NDArray[np.uint64]:
+        """Return uint64[n]: the numbers of all families, in their order."""
+        return self._numbers
+
+    @property
+    def lines(self) -> NDArray[np.int64]:
+        """Return int64[n]: how many lines each of them has."""
+        return self._figures[1]
+
     def top(self, most: int | None = None) -> list[FamilyCount]:
         """Return the first families, all of them without a bound."""
         return self._at(self._order[:most])
