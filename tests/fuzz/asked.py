@@ -177,6 +177,7 @@ def _answer() -> Answer:
 
 _EMPTY: Mapping[str, object] = {
     **dict.fromkeys(("hits", "templates", "counts", "compare", "lines"), ()),
+    "dropped_by_level": {},
     **dict.fromkeys(("until_ms", "end_ms", "dropped"), 0),
     "groups": [{"counts": [], "complete": True}] * 4,
     "totals": {},
@@ -214,7 +215,7 @@ class HttpCheck:
         assert is_cut_off(connection)
         answer = receive(self._serving.send(b"{}", Authorization="Bearer a-token"))
         assert answer.status == 200, answer
-        assert self._serving.said == []
+        assert self._serving.said == [], self._serving.said
         assert self._serving.crashes == []
 
     def close(self) -> None:

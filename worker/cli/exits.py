@@ -1,7 +1,6 @@
 """How a verb fails: one line on standard error and a documented exit code."""
 
 import contextlib
-import multiprocessing
 import os
 import signal
 import sys
@@ -87,8 +86,11 @@ def exit_early_on(stop: threading.Event) -> Iterator[None]:
 
 def exit_at_once(exit_code: int) -> NoReturn:
     """Exit without waiting for threads or child processes that still run; the interpreter's own exit would wait for them for ever."""
-    for child in multiprocessing.active_children():
-        child.kill()
+    if "multiprocessing" in sys.modules:  # else there is none, and nobody who asks for help waits for its import
+        from multiprocessing import active_children
+
+        for child in active_children():
+            child.kill()
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
     sys.stderr.flush()
