@@ -37,7 +37,7 @@ MOST_IN_ROOM: Final[Mapping[str, int]] = {
     "worker/indexing": 5_550,
     "worker/inspecting": 5_650,
     "worker/masks": 950,
-    "worker/querying": 4_200,
+    "worker/querying": 4_250,
     "worker/runtime": 1_800,
     "worker/service": 2_000,
     "worker/serving": 3_150,

@@ -1,6 +1,7 @@
 """The lines of blocks that arrived: those that pass and were not in the index before.
 
-Of too many the most severe levels are kept first; of a level that does not fit as a whole every n-th line, the newest among them. A block
+Of too many the most severe levels are kept first; of a level that does not fit as a whole every n-th line, the newest among them. The
+texts of few blocks are read, so that a flood costs the worker no more than that: the newest ones with the most severe lines. A block
 that was merged away meanwhile is read where its lines are now. A line is not new if another run has stored its record before: a worker
 that takes over writes some records a second time, and may join or split them otherwise.
 """
@@ -24,6 +25,8 @@ from sinks.sink import BlockFilter, OffsetSpan
 
 MOST_BLOCKS = 1_000
 """The last ones; of others it is assumed that they have as many lines that pass."""
+MOST_TEXTS: Final = 16
+"""Blocks whose texts are read; lines of others are dropped."""
 _KEPT_FIRST: Final[Mapping[str, int]] = {"FATAL": 0, "ERROR": 0, "WARN": 1}
 """Levels that are kept before all others, those of 0 before those of 1."""
 _BEFORE = "~"
@@ -66,7 +69,11 @@ def fresh_lines(
     found = picks(parts, new)
     order = np.lexsort((found.chunk, found.sub, found.offset, found.place_ranks(), found.kafka_time))
     names, levels = _levels(parts, new)
-    kept = _kept(np.array([_KEPT_FIRST.get(name, 2) for name in names], np.int64)[levels[order]], most)
+    ranks = np.array([_KEPT_FIRST.get(name, 2) for name in names], np.int64)[levels[order]]
+    kept = _kept(ranks, most)
+    near = np.flatnonzero(_are_near(found.part[order], ranks, kept))
+    kept[:] = False
+    kept[near] = _kept(ranks[near], most)
     shown, left_out = order[kept], np.bincount(levels[order[~kept]], minlength=len(names))
     tried = read + len(snapshot.damaged)
     others = len(there) - tried + torn + sum(not one.is_whole for one in arrivals)
@@ -94,6 +101,15 @@ def _kept(ranks: NDArray[np.int64], most: int) -> NDArray[np.bool_]:
         room = min(most - int(kept.sum()), len(places))
         kept[places[-(-np.arange(1, room + 1) * len(places) // max(room, 1)) - 1]] = True
     return kept
+
+
+def _are_near(blocks: NDArray[np.int64], ranks: NDArray[np.int64], kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which of n lines are in blocks whose texts are read: those that have the kept lines of the lowest ranks, the newest first."""
+    places = np.flatnonzero(kept)
+    newest, lowest = np.full((2, int(blocks.max(initial=-1)) + 1), [[-1], [len(_KEPT_FIRST)]])
+    np.maximum.at(newest, blocks[places], places)
+    np.minimum.at(lowest, blocks[places], ranks[places])
+    return np.isin(blocks, np.lexsort((-newest, lowest))[:MOST_TEXTS])
 
 
 def _where_they_are(snapshot: Snapshot, blocks: Sequence[BlockId]) -> tuple[list[BlockId], int]:

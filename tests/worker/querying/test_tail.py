@@ -7,6 +7,7 @@ import pytest
 
 from sinks.line import Line
 from sinks.lines import cut_of
+from sinks.reading.fresh import MOST_TEXTS
 from sinks.reading.reader import BlockReader
 from tests.world import block, line, open_sink, run, template, unit
 from worker.querying.answer_documents import MOST_REPLY_BYTES, json_bytes
@@ -104,6 +105,18 @@ def test_of_too_many_lines_errors_are_left_out_last_and_the_others_evenly_and_co
     answer = world.ask()
     assert 0 < len(answer["lines"]) == 4 - answer["dropped"]
     assert answer["lines"][-1]["offset"] == 103
+
+
+def test_of_very_many_blocks_only_the_newest_that_have_the_most_severe_lines_are_read(world: World) -> None:
+    world.ask()
+    with_errors = [n for n in range(3 * MOST_TEXTS) if n % 2 == 0]
+    for n in range(3 * MOST_TEXTS):
+        world.write(*[line(2 * n + at, kafka_time=2 * n + at, level="ERROR" if at and n in with_errors else "INFO") for at in (0, 1)])
+    answer = world.ask()
+    assert [one["offset"] for one in answer["lines"]] == [2 * n + at for n in with_errors[-MOST_TEXTS:] for at in (0, 1)]
+    left_out = {"ERROR": len(with_errors) - MOST_TEXTS, "INFO": 2 * 3 * MOST_TEXTS - len(with_errors) - MOST_TEXTS}
+    assert answer["dropped_by_level"] == left_out
+    assert answer["dropped"] == sum(left_out.values())
 
 
 def test_filters_words_and_meaning_say_which_lines_are_followed(world: World) -> None:
