@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -64,6 +65,18 @@ def test_templates_begin_with_what_changed_and_are_filtered_as_search_is(world: 
     page.get_by_role("button", name="Most frequent").click()
     expect(templates(page).filter(has_text="/cart/")).to_contain_text(re.compile(r"[↑↓=] [\d.]+. as often as before"))
     expect(templates(page).filter(has_text="was declined by the bank")).to_contain_text("new")
+
+
+def test_what_changed_stays_where_the_services_that_got_worse_cannot_be_told(world: StubWorld, watched: Watched) -> None:
+    watched.allow()
+    with ExitStack() as failing:
+        with world.holding(lambda query: query.form == "compare" and query.by is not None):
+            page = watched.open(f"{world.url}/?tab=templates&since=1h")
+            world.wait_held()
+            failing.enter_context(world.failing("expired", "there was no time"))
+        watched.settle(page)
+        expect(templates(page)).to_have_count(2)
+        expect(page.get_by_role("group", name="Services with more errors")).to_be_empty()
 
 
 def test_in_an_index_that_began_within_the_time_nothing_is_called_new(fresh_world: Callable[..., StubWorld], watched: Watched) -> None:

@@ -85,8 +85,8 @@ function operatorsOf(q) {
   return q.trim() === "" ? {} : { text: q.trim(), rank: false };
 }
 
-/** @param {AbortSignal} signal @param {() => Promise<void>} work */
-async function leftOut(signal, work) {
+/** Do what the list is whole without: that it cannot be answered is no reason for an error. @param {AbortSignal} signal @param {() => Promise<void>} work */
+export async function leftOut(signal, work) {
   try {
     await work();
   } catch (error) {
