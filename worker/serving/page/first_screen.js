@@ -1,8 +1,9 @@
 // What the search tab lists where nothing is asked: families of errors, then those that are new or rise against the same length of time before,
 // then the most frequent ones.
 
-import { ask, ApiError } from "./api.js";
+import { ask } from "./api.js";
 import { filtersOf, wanted } from "./search_request.js";
+import { leftOut } from "./template_extras.js";
 import { changesOf, windowsOf } from "./template_windows.js";
 
 const ERRORS = ["FATAL", "ERROR"];
@@ -49,14 +50,14 @@ async function errorFamilies(state, range, most, signal) {
  */
 async function risenOf(state, range, most, signal) {
   const windows = windowsOf({}, range, Date.now());
-  if (typeof windows === "string") return { changes: new Map() };
-  try {
+  /** @type {{changes: Map<string, {change: string, ratio: number | null}>, begins_ms?: number}} */
+  let found = { changes: new Map() };
+  if (typeof windows === "string") return found;
+  await leftOut(signal, async () => {
     const filters = filtersOf(state, { ...range, ...windows.now });
     const { compare, begins_ms } = await ask("/api/compare", { filters, compare: windows.before, k: most, deadline_ms: COMPARE_MS }, { signal });
     const risen = changesOf(compare, "changed").filter((one) => one.change === "new" || one.change === "up").slice(0, most);
-    return { changes: new Map(risen.map(({ family, change, ratio }) => [family, { change, ratio }])), begins_ms };
-  } catch (error) {
-    if (signal.aborted || !(error instanceof ApiError)) throw error;
-    return { changes: new Map() };
-  }
+    found = { changes: new Map(risen.map(({ family, change, ratio }) => [family, { change, ratio }])), begins_ms };
+  });
+  return found;
 }
