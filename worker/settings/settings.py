@@ -21,6 +21,7 @@ from sinks.milvus.milvus_settings import MilvusSettings
 from worker.runtime.fail_point import UnknownFailPoint, fail_point
 from worker.settings.moved import GONE, MOVED, successor
 from worker.settings.rule_tables import DropTable, SampleTable
+from worker.settings.serve_tables import ServeTable
 from worker.settings.service_tables import HttpTable, LimitTable, QueryTable, StatusTable, TracingTable
 from worker.settings.tables import (
     CacheTable,
@@ -36,7 +37,7 @@ from worker.settings.tables import (
 )
 from worker.settings.template_tables import TemplateTable
 from worker.settings.topic_tables import TopicTable, subscription_of
-from worker.settings.unknown_names import UnknownName, nearest, refuse_unknown
+from worker.settings.unknown_names import UnknownName, nearest, refuse_unknown, tables_in
 
 PREFIX = "VECTAIL_"
 FAIL_POINT_VARIABLE = "VECTAIL_TEST_FAIL_POINT"
@@ -74,6 +75,7 @@ class Settings(Table):
     index: IndexTable = IndexTable()
     query: QueryTable = QueryTable()
     http: HttpTable = HttpTable()
+    serve: ServeTable = ServeTable()
     status: StatusTable = StatusTable()
     tracing: TracingTable = TracingTable()
     limits: LimitTable = LimitTable()
@@ -215,6 +217,7 @@ def settings_of_environment() -> Iterator[tuple[str, tuple[str, ...], object]]:
         elif upper in names:
             name = names[upper]
             value = _parsed(variable, text, fields[name])
+            _refuse_unknown({name[0]: {name[1]: value}}, f"environment variable {variable}: ")
         elif upper in lists:
             name, value = (lists[upper],), _parsed_tables(variable, text)
             _refuse_unknown({lists[upper]: value}, f"environment variable {variable}: ")
@@ -258,6 +261,8 @@ def _read_secret(variable: str, file: Path) -> str:
 
 def _parsed(variable: str, text: str, field: FieldInfo) -> object:
     kind = get_origin(field.annotation)
+    if kind is tuple and any(tables_in(field.annotation)):
+        return _parsed_tables(variable, text)
     if kind is tuple and not text.startswith("["):
         return [element.strip() for element in text.split(",")]
     try:

@@ -5,7 +5,7 @@ bounds stand here and nowhere else, and each setting's docstring is its entry in
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from consumers.text.mask import Masker
     from consumers.text.redact import Redactor
 
+InstalledModel = Literal["all-MiniLM-L6-v2-logs", "all-MiniLM-L6-v2"]
+INSTALLED_NAMES: Final[tuple[InstalledModel, ...]] = get_args(InstalledModel)
 _PRODUCER_PROTECTED = frozenset({"acks", "request.required.acks", "delivery.report.only.error", "transactional.id"})
 """Producer properties that a user may not set: the broker must report every delivery."""
 
@@ -125,7 +127,7 @@ class ModelTable(Table):
 
     folder: Path | None = None
     """Folder of a BERT sentence model in Hugging Face's layout. Not set: `name`."""
-    name: Literal["auto", "all-MiniLM-L6-v2-logs", "all-MiniLM-L6-v2"] = "auto"
+    name: Literal["auto", InstalledModel] = "auto"
     """Which of the two installed models, where no `folder` is set. `auto`: the one that filled the index; for a new index
     all-MiniLM-L6-v2-logs, which was trained on questions about logs."""
     cache: Path = Path("~/.cache/vectail/models")

@@ -12,7 +12,8 @@ from worker.settings.tables import Table
 from worker.settings.topic_tables import Pattern
 
 
-def _check_name(name: str) -> str:
+def check_name(name: str) -> str:
+    """Return the name. Raises ValueError unless a person can tell it from every other by reading it."""
     if not name.isprintable() or name != name.strip():
         raise ValueError(f"{name!r} is no name: use printable characters, and no space at either end")
     return name
@@ -21,7 +22,7 @@ def _check_name(name: str) -> str:
 class TemplateTable(Table):
     """A name for templates. Those of one name are shown and counted as one."""
 
-    name: Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_check_name)]
+    name: Annotated[str, Field(min_length=1, max_length=64), AfterValidator(check_name)]
     """What people call them."""
     pattern: Pattern
     """What must be found in the text of the template, which `vectail templates --expand` shows."""

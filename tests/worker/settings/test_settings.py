@@ -15,7 +15,9 @@ from tests.log_topics import topic_line
 from tests.rows import rows
 from worker.settings.masks_version import masks_version, topic_masks_version
 from worker.settings.secrets import redacted
+from worker.settings.serve_tables import ServedModelTable
 from worker.settings.settings import FAIL_POINT_VARIABLE, PREFIX, Settings, SettingsError, fail_point_of_tests, load_settings
+from worker.settings.tables import INSTALLED_NAMES
 from worker.settings.topic_tables import TopicTable
 
 
@@ -86,6 +88,17 @@ def test_topics_come_out_of_the_environment_as_tables_or_as_names(tmp_path: Path
     (table,) = load_settings(file).topic
     assert (table.pattern, table.exclude, table.format, table.fields.text) == ("app[.].*", ("app[.]x",), "json", ("m",))
     assert load_settings(file, {"topic": [{"name": "flag"}]}).subscription.names == ("flag",)
+
+
+def test_served_models_come_out_of_the_environment_as_tables_or_as_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write(tmp_path, "[[serve.model]]\nname = 'bge'\nfolder = '/m/bge'\naliases = ['text-embedding-3-small']\nidle_s = 60")
+    assert load_settings(file).serve.model == (
+        ServedModelTable(name="bge", folder=Path("/m/bge"), aliases=("text-embedding-3-small",), idle_s=60.0),
+    )
+    monkeypatch.setenv("VECTAIL_SERVE__MODEL", ", ".join(INSTALLED_NAMES))
+    assert load_settings(file).serve.model == tuple(ServedModelTable(name=name) for name in INSTALLED_NAMES)
+    monkeypatch.setenv("VECTAIL_SERVE__MODEL", '[{"name": "e5", "folder": "/m/e5", "dimensions": [64, 128]}]')
+    assert load_settings(file).serve.model == (ServedModelTable(name="e5", folder=Path("/m/e5"), dimensions=(64, 128)),)
 
 
 def test_the_first_table_that_fits_a_topic_holds_for_it(tmp_path: Path) -> None:
