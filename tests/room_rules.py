@@ -41,6 +41,7 @@ MOST_IN_ROOM: Final[Mapping[str, int]] = {
     "worker/runtime": 1_800,
     "worker/service": 2_000,
     "worker/serving": 3_150,
+    "worker/serving/embeddings": 900,
     "worker/settings": 1_450,
     "worker/watching": 2_780,
 }
