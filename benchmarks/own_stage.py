@@ -44,7 +44,8 @@ class EmbedStage:
         self._crash: Exception | None = None
         self._out: Lane[Embedded] = Lane("store")
         guarded = GuardedEngine(engine, model.golden, new_engine=model.new_engine, say=lambda _line: None, clock=time.monotonic)
-        self.embedder = Embedder(batcher=new_batcher(engine), engine=guarded, cache=MemoryCache(settings.cache.memory_bytes))
+        memory = MemoryCache(settings.cache.memory_bytes)
+        self.embedder = Embedder(batcher=new_batcher(engine), engine=guarded, cache=memory, memory=memory)
         self._stages = [
             Stage("embed", self.embedder.deliver, self._on_crash),
             Stage("engine", self.embedder.compute, self._on_crash),
@@ -80,7 +81,7 @@ class EmbedStage:
 def new_batcher(engine: Engine) -> Batcher[Waiting]:
     """Return a batcher with the budgets that the service gives it."""
     budget = engine.batch_tokens
-    return Batcher(budget_tokens=budget, log_floor_tokens=max(budget // 8, 1))
+    return Batcher(budget_tokens=budget, bulk_floor_tokens=max(budget // 8, 1))
 
 
 def encoded_templates(model: LoadedModel, texts: Sequence[str]) -> list[EncodedText]:
@@ -92,11 +93,11 @@ def encoded_templates(model: LoadedModel, texts: Sequence[str]) -> list[EncodedT
 
 def batches_of(engine: Engine, chunks: Sequence[EncodedText]) -> list[list[TokenIds]]:
     """Return the token ids of the batches that the stage would form."""
-    batcher: Batcher[EncodedText] = Batcher(budget_tokens=engine.batch_tokens, log_floor_tokens=max(engine.batch_tokens // 8, 1))
-    batcher.add_logs(chunks)
+    batcher: Batcher[EncodedText] = Batcher(budget_tokens=engine.batch_tokens, bulk_floor_tokens=max(engine.batch_tokens // 8, 1))
+    batcher.add(chunks, "bulk")
     batches = []
     while len(batcher):
-        batches.append([chunk.ids for chunk in batcher.next_batch().logs])
+        batches.append([chunk.ids for chunk in batcher.next_batch().others])
     return batches
 
 

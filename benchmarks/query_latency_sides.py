@@ -18,10 +18,10 @@ from benchmarks.rivals.own_process import OwnProcess
 from producers.feed import FeedProgress
 from producers.kafka import EmbeddedBroker
 from worker.cli.run import BackgroundService, open_service
-from worker.embedding.batcher import Batch, Batcher
+from worker.embedding.batcher import Batch, Batcher, Urgency, tokens_of
 from worker.embedding.embedder import Computed, Embedder, Waiting
 from worker.embedding.loaded import LoadedModel
-from worker.runtime.fair_share import FairQueue
+from worker.runtime.fair_share import FairQueue, FairQueues
 from worker.service.service import Service
 from worker.settings.settings import Settings, load_settings
 
@@ -46,14 +46,14 @@ class FifoBatcher(Batcher[Waiting]):
     Thread: one at a time, under its owner's lock.
     """
 
-    def add_queries(self, queries: Iterable[Waiting]) -> None:
-        """Queue queries as if they were log texts."""
-        self.add_logs(queries)
+    def add(self, texts: Iterable[Waiting], urgency: Urgency) -> None:  # noqa: ARG002 - as `Batcher.add`
+        """Queue texts of any class as if they were log texts."""
+        super().add(texts, "bulk")
 
     def next_batch(self) -> Batch[Waiting]:
         """Return the next batch in order of arrival."""
-        mixed = super().next_batch().logs
-        return Batch([one for one in mixed if one.text.is_urgent], [one for one in mixed if not one.text.is_urgent])
+        mixed = super().next_batch().others
+        return Batch([one for one in mixed if one.text.urgency == "query"], [one for one in mixed if one.text.urgency != "query"])
 
 
 class WatchedEmbedder(Embedder):
@@ -65,8 +65,8 @@ class WatchedEmbedder(Embedder):
     batches: list[BatchTime]
 
     def _deliver(self, computed: Computed) -> None:
-        tokens = sum(len(log.ids) for log in computed.batch.logs)
-        self.batches.append(BatchTime(computed.started_s, computed.seconds, len(computed.batch.queries), tokens))
+        logs = [one for one in computed.texts if one.text.urgency != "query"]
+        self.batches.append(BatchTime(computed.started_s, computed.seconds, len(computed.texts) - len(logs), tokens_of(logs)))
         super()._deliver(computed)
 
 
@@ -104,12 +104,17 @@ def opened(settings: Settings, model: LoadedModel, folder: Path, *, fifo: bool =
         embed.batches = batches  # type: ignore[attr-defined]  # it is one since the line above
         if fifo:
             embed.batcher.__class__ = FifoBatcher
-            embed.batcher._logs = FairQueue(size_of=lambda entry: len(entry.ids))  # noqa: SLF001 - one line for all, in which queries have no topic
+            queues: dict[Urgency, FairQueue[Waiting]] = {"online": FairQueue(), "bulk": FairQueue(size_of=_tokens)}
+            embed.batcher._others = FairQueues(queues, size_of=_tokens)  # noqa: SLF001 - one line for all, in which queries have no topic
         running = stack.enter_context(in_background(service))
         topics = Topics(broker.bootstrap_servers, settings.kafka.query_topic, settings.kafka.reply_topic)
         client = OwnProcess("benchmarks.query_latency_client:open_client", [topics], log=folder.with_suffix(".log"))
         stack.callback(client.close)
         yield Side(settings, service, client, running, batches)
+
+
+def _tokens(text: Waiting) -> int:
+    return len(text.ids)
 
 
 def _settings(settings: Settings, bootstrap_servers: str, folder: Path) -> Settings:

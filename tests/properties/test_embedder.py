@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from worker.embedding.batcher import Batcher
+from worker.embedding.batcher import Batcher, Urgency
 from worker.embedding.cache.memory import MemoryCache
 from worker.embedding.embedder import Embedded, Embedder, EmbeddingLate, EncodedText, Waiting
 from worker.embedding.guarded_engine import GuardedEngine
@@ -43,8 +43,10 @@ class Model(RuleBasedStateMachine):
         self.now_s = 0.0
         self.engine = Engine()
         self.cache = MemoryCache(1 << 20)
-        batcher: Batcher[Waiting] = Batcher(budget_tokens=BUDGET, log_floor_tokens=5)
-        self.embedder = Embedder(batcher=batcher, engine=cast("GuardedEngine", self.engine), cache=self.cache, clock=lambda: self.now_s)
+        batcher: Batcher[Waiting] = Batcher(budget_tokens=BUDGET, bulk_floor_tokens=5)
+        self.embedder = Embedder(
+            batcher=batcher, engine=cast("GuardedEngine", self.engine), cache=self.cache, memory=self.cache, clock=lambda: self.now_s
+        )
         self.late: set[int] = set()
         self.queries: list[int] = []
         self.logs: list[int] = []
@@ -126,7 +128,8 @@ class Model(RuleBasedStateMachine):
 
     def _text(self, number: int, tokens: int, *, is_urgent: bool) -> EncodedText:
         key = CacheKey(f"{number}") if number % 2 else None
-        return EncodedText(np.full(tokens, number, np.int32), key, is_urgent=is_urgent, is_late=lambda _now_s: number in self.late)
+        urgency: Urgency = "query" if is_urgent else "bulk"
+        return EncodedText(np.full(tokens, number, np.int32), key, urgency=urgency, is_late=lambda _now_s: number in self.late)
 
     def _done(self, numbers: Sequence[int]) -> Callable[[Sequence[Embedded]], None]:
         def done(embedded: Sequence[Embedded]) -> None:

@@ -137,7 +137,7 @@ def arrivals(load: Load, random: Random, *, after_s: float = 0.0) -> list[Asked]
 
 
 def new_batcher(load: Load) -> Batcher[Text]:
-    return Batcher(budget_tokens=load.budget, log_floor_tokens=load.floor, target_s=TARGET_S)
+    return Batcher(budget_tokens=load.budget, bulk_floor_tokens=load.floor, target_s=TARGET_S)
 
 
 def simulate(
@@ -153,22 +153,22 @@ def simulate(
     while unanswered:
         while waiting_tokens < backlog * load.budget:
             line = Text(ids(random.randint(1, load.longest)))
-            batcher.add_logs([line])
+            batcher.add([line], "bulk")
             waiting_tokens += len(line.ids)
         while coming and coming[0][1].came_s < now_s:
             number, query = coming.popleft()
-            (batcher.add_logs if one_lane else batcher.add_queries)([Text(ids(query.tokens), number)])
+            batcher.add([Text(ids(query.tokens), number)], "bulk" if one_lane else "query")
         batch, cap, capped, begun_s = batcher.next_batch(), batcher.capped_tokens, batcher.queries_arrive, now_s
         now_s += load.engine.seconds(batch.tokens) * noise()
         batcher.observe(batch.tokens, now_s - begun_s)
         ran.append(_ran(batch, begun_s, now_s, capped=capped, cap=cap))
-        waiting_tokens -= sum(len(text.ids) for text in batch.logs if text.number < 0)
+        waiting_tokens -= sum(len(text.ids) for text in batch.others if text.number < 0)
         unanswered -= len(ran[-1].queries)
     return Run(asked, ran)
 
 
 def _ran(batch: Batch[Text], begun_s: float, ended_s: float, *, capped: bool, cap: int) -> Ran:
-    queries = [text.number for text in (*batch.queries, *batch.logs) if text.number >= 0]
+    queries = [text.number for text in (*batch.queries, *batch.others) if text.number >= 0]
     query_tokens, first = sum(len(text.ids) for text in batch.queries), len(batch.queries[0].ids) if batch.queries else 0
     return Ran(begun_s, ended_s, queries, query_tokens, batch.tokens - query_tokens, capped, cap, first)
 

@@ -24,19 +24,44 @@ VECTOR_MUTATIONS: Changes = {
         "worker/embedding/test_guarded_engine.py::texts_that_fail_alone_are_blamed_and_every_other_has_its_own_vector",
     ),
     "worker/embedding/embedder.py: a query gets the vector of a log line of its batch": (
-        "texts = [one.ids for one in (*batch.queries, *batch.logs)]",
-        "texts = [one.ids for one in (*batch.logs, *batch.queries)]",
+        "outcomes = self._engine.embed([one.ids for one in texts]) if texts else []",
+        "outcomes = self._engine.embed([one.ids for one in reversed(texts)]) if texts else []",
         "worker/embedding/test_embedder.py::queries_and_lines_of_one_batch_get_their_own_vectors",
     ),
     "worker/embedding/embedder.py: a query that came too late is computed": (
-        "(late if one.text.is_late(now_s) else in_time).append(one)",
-        "in_time.append(one)",
+        "            if all(waiter.text.is_late(now_s) for waiter in self._flights.waiters(key, one)):",
+        "            if False:",
         "worker/embedding/test_embedder.py::a_query_past_its_deadline_is_answered_but_not_computed",
     ),
     "worker/embedding/embedder.py: queries wait behind lines": (
-        "self.batcher.add_queries(one for one in waiting if one.text.is_urgent)",
-        "self.batcher.add_logs(one for one in waiting if one.text.is_urgent)",
+        "self.batcher.add([one], one.text.urgency)",
+        "self.batcher.add([one], 'bulk')",
         "worker/embedding/test_embedder.py::a_query_is_in_the_very_next_call_though_lines_came_before_it",
+    ),
+    "worker/embedding/embedder.py: one who hung up takes the vector from those who wait for the same text": (
+        "all(waiter.text.is_late(now_s) for waiter",
+        "any(waiter.text.is_late(now_s) for waiter",
+        "properties/test_single_flight.py",
+    ),
+    "worker/embedding/embedder.py: a text that came into the cache while it waited is computed again": (
+        "if one.text.key is not None and one.text.key in found:",
+        "if False:",
+        "properties/test_single_flight.py",
+    ),
+    "worker/embedding/single_flight.py: a text that is being computed is computed again": (
+        "if flight is None or flight.has_begun:",
+        "if flight is None:",
+        "properties/test_single_flight.py",
+    ),
+    "worker/embedding/single_flight.py: a query waits for the line with which it shares its text": (
+        "is_raised = rank < flight.rank and not flight.has_begun",
+        "is_raised = False",
+        "properties/test_single_flight.py::an_urgent_text_takes_along_those_who_wait_for_the_same_in_a_less_urgent_class",
+    ),
+    "worker/embedding/batcher.py: bulk has no floor while clients wait": (
+        "floor = sum(self._floors[urgency] for urgency in _OTHERS if self._others.waiting(urgency))",
+        "floor = max(self._floors[urgency] * bool(self._others.waiting(urgency)) for urgency in _OTHERS)",
+        "worker/embedding/test_batcher.py::beside_saturating_queries_online_and_bulk_have_a_floor_each",
     ),
     "worker/embedding/embedder.py: what the engine holds at the end of a drain is not delivered": (
         "(self._is_closed and not self._is_computing and not len(self.batcher))",

@@ -3,11 +3,13 @@
 Theory of operation
 1. `submit` queues texts in the batcher and returns at once. Nothing here bounds how many wait: each text belongs to a record or a request
    that is counted already (the ledgers' cap, the server's open requests).
-2. The engine's thread *pulls*: when it is free it takes the batcher's next batch, drops the texts for which it is too late, and computes
-   the rest. There is no batch that stands ready, so a query is in the very next one.
+2. The engine's thread *pulls*: when it and its device are free it takes the batcher's next batch, drops the texts for which it is too
+   late, and computes the rest. There is no batch that stands ready, so a query is in the very next one.
 3. The embed thread puts the vectors into the cache and calls `done`, while the engine computes the next batch. So `done` may wait (for the
    sink, say) without holding up the engine, and never runs beside another `done`.
-4. `close` ends both threads when every text is computed and every `done` has returned; `abandon` ends them at once, and then no `done` is
+4. Texts with one cache key are computed once (`worker.embedding.single_flight`): whoever asks for one that waits or is being computed
+   waits for it, and one of a more urgent class takes it along. A text whose vector has come into memory while it waited is not computed.
+5. `close` ends both threads when every text is computed and every `done` has returned; `abandon` ends them at once, and then no `done` is
    called any more.
 
 Not taken: `done` on the engine's thread (the engine would be idle meanwhile: up to a tenth of the time on a GPU); a batch formed ahead,
@@ -17,14 +19,18 @@ which has to be formed again whenever a query comes.
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from worker.embedding.batcher import Batch, Batcher
+from sinks.row import Vector
+from worker.embedding.batcher import Batch, Batcher, Urgency, tokens_of
 from worker.embedding.cache.vector_cache import VectorCache
+from worker.embedding.engine_pace import EnginePace
 from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.model.space import CacheKey
 from worker.embedding.model.vectors import EmbeddingFailed, Outcome, TokenIds
+from worker.embedding.single_flight import SingleFlight
 from worker.runtime.histogram import SIZES, TOKENS, Histogram
 
 
@@ -35,9 +41,10 @@ class EncodedText(NamedTuple):
     key: CacheKey | None
     """The cache key under which its vector is kept; None: it is not."""
     topic: str = ""
-    """Whose share of the engine it takes, unless it is urgent."""
-    is_urgent: bool = False
-    """Whether it is a query: those go first."""
+    """Whose share of the engine it takes, unless it is a query: a topic's or a requester's."""
+    urgency: Urgency = "bulk"
+    is_template: bool = False
+    """Whether it is a template of the index."""
     is_late: Callable[[float], bool] = lambda _now_s: False
     """Whether its vector is of no use any more; asked on the engine's thread when its batch begins, with the time then."""
 
@@ -77,18 +84,20 @@ class EmbedTally:
 
     batches: int = 0
     templates: int = 0
-    """Texts with a vector; queries are not counted."""
+    """Of the index, with a vector; queries and texts of clients are not counted."""
     tokens: int = 0
     """Of these templates."""
+    joined: int = 0
+    """Texts that waited for the computation of an equal one, or found its vector when their turn came."""
     seconds: float = 0.0
     """Inside the engine."""
     sizes: Histogram = field(default_factory=lambda: Histogram(SIZES))
-    """Texts per batch, queries included."""
+    """Texts per batch, of all classes."""
     batch_tokens: Histogram = field(default_factory=lambda: Histogram(TOKENS))
     batch_seconds: Histogram = field(default_factory=Histogram)
     """Per batch, inside the engine."""
     waits: Histogram = field(default_factory=Histogram)
-    """Seconds that the log text of each batch that came first waited for the engine."""
+    """Seconds that the bulk text of each batch that came first waited for the engine."""
 
 
 class Waiting(NamedTuple):
@@ -104,11 +113,14 @@ class Waiting(NamedTuple):
 class Computed(NamedTuple):
     """A batch that the engine has left."""
 
-    batch: Batch[Waiting]
-    """Without the late texts."""
+    texts: list[Waiting]
+    """Those that the engine computed."""
     outcomes: list[Outcome]
-    """Of the batch's queries, then of its logs."""
+    """Of these."""
+    in_memory: list[tuple[Waiting, Vector]]
+    """Those whose vector was there meanwhile."""
     late: list[Waiting]
+    """All who waited for texts that came too late for each of them."""
     started_s: float
     ended_s: float
 
@@ -132,16 +144,23 @@ class Embedder:
         batcher: Batcher[Waiting],
         engine: GuardedEngine,
         cache: VectorCache,
+        memory: VectorCache,
+        slot: AbstractContextManager[object] | None = None,
         clock: Callable[[], float] = time.monotonic,
         fail_point: Callable[[str], None] = lambda _point: None,
     ) -> None:
-        """`cache` gets every vector that has a key."""
+        """`cache` gets every vector that has a key; `memory` is its fastest level. `slot` is held while the device computes."""
         self.tally = EmbedTally()
         self.batcher = batcher
         """Under the lock; its properties may be read without."""
         self.is_abandoned = False
+        self.pace = EnginePace()
+        self._flights: SingleFlight[Waiting] = SingleFlight()
+        """Under the lock."""
         self._engine = engine
         self._cache = cache
+        self._memory = memory
+        self._slot = slot or nullcontext()
         self._clock = clock
         self._fail_point = fail_point
         lock = threading.Lock()
@@ -164,8 +183,9 @@ class Embedder:
                 return
             if self._is_closed:
                 raise RuntimeError("the embedder is closed; a stage before it is still running")
-            self.batcher.add_queries(one for one in waiting if one.text.is_urgent)
-            self.batcher.add_logs(one for one in waiting if not one.text.is_urgent)
+            for one in waiting:
+                if self._flights.joins(one.text.key, one, one.text.urgency):
+                    self.batcher.add([one], one.text.urgency)
             self._work.notify()
 
     def __len__(self) -> int:
@@ -174,8 +194,15 @@ class Embedder:
 
     @property
     def waits(self) -> Histogram:
-        """Seconds that the first log text of each batch waited."""
+        """Seconds that the first bulk text of each batch waited."""
         return self.tally.waits
+
+    def backlog_s(self) -> float:
+        """Return the seconds of work that a further online text would wait for: all that waits of its class or before it."""
+        with self._work:
+            waiting = self.batcher.waiting_tokens
+            online = waiting["online"] * (2 if waiting["bulk"] else 1)
+            return self.pace.seconds(waiting["query"] + online)
 
     def close(self) -> None:
         """Nothing more will be submitted; what waits is still computed and delivered."""
@@ -202,16 +229,8 @@ class Embedder:
                 self._work.wait()
             if not len(self.batcher):
                 return False
-            batch = self.batcher.next_batch()
-            self._is_computing = True
-        computed = self._compute(batch)
-        with self._results:
-            self.batcher.observe(computed.batch.tokens, computed.seconds)
-            self.batcher.shrink(self._engine.limit_tokens)
-            self._is_computing = False
-            self._computed.append(computed)
-            self._results.notify()
-        return True
+        with self._slot:
+            return self._compute_next()
 
     def deliver_batches(self, *, wait: bool = True) -> bool:
         """Deliver what has been computed; False if there is nothing: at once without `wait`, else only at the end."""
@@ -236,53 +255,88 @@ class Embedder:
             if abandon:
                 self.is_abandoned = True
                 self.batcher.clear()
+                self._flights.clear()
                 self._computed.clear()
             self._work.notify()
             self._results.notify()
 
+    def _compute_next(self) -> bool:
+        """Compute the next batch, on a device that is free; False if there is none any more."""
+        with self._work:
+            if not len(self.batcher):
+                return False
+            batch = self.batcher.next_batch()
+            self._is_computing = True
+        computed = self._compute(batch)
+        tokens, seconds = tokens_of(computed.texts), computed.seconds
+        with self._results:
+            self.batcher.observe(tokens, seconds)
+            self.batcher.shrink(self._engine.limit_tokens)
+            self.pace.observe(tokens, seconds)
+            self._is_computing = False
+            self._computed.append(computed)
+            self._results.notify()
+        return True
+
     def _compute(self, batch: Batch[Waiting]) -> Computed:
         started_s = self._clock()
-        late: list[Waiting] = []
-        batch = Batch(_without_late(batch.queries, started_s, late), _without_late(batch.logs, started_s, late))
-        texts = [one.ids for one in (*batch.queries, *batch.logs)]
+        with self._work:
+            begun, late = self._begin(batch, started_s)
+        found = self._memory.get_many([one.text.key for one in begun if one.text.key is not None])
+        texts, in_memory = [], []
+        for one in begun:
+            if one.text.key is not None and one.text.key in found:
+                in_memory.append((one, found[one.text.key]))
+            else:
+                texts.append(one)
         self._fail_point("engine_asked")
-        outcomes = self._engine.embed(texts) if texts else []
+        outcomes = self._engine.embed([one.ids for one in texts]) if texts else []
         self._fail_point("engine_answered")
-        return Computed(batch, outcomes, late, started_s, self._clock())
+        return Computed(texts, outcomes, in_memory, late, started_s, self._clock())
+
+    def _begin(self, batch: Batch[Waiting], now_s: float) -> tuple[list[Waiting], list[Waiting]]:
+        """Begin the flights of a batch; return the texts that somebody still waits for, and all who waited for the others."""
+        begun: list[Waiting] = []
+        late: list[Waiting] = []
+        for one in (*batch.queries, *batch.others):
+            key = one.text.key
+            if not self._flights.begin(key):
+                continue
+            if all(waiter.text.is_late(now_s) for waiter in self._flights.waiters(key, one)):
+                late += self._flights.land(key, one)
+            else:
+                begun.append(one)
+        return begun, late
 
     def _deliver(self, computed: Computed) -> None:
-        started_s, ended_s = computed.started_s, computed.ended_s
-        texts = [*computed.batch.queries, *computed.batch.logs]
-        if texts:
+        if computed.texts:
             self._count(computed)
-        vectors = {
-            one.text.key: found for one, found in zip(texts, computed.outcomes, strict=True) if not isinstance(found, EmbeddingFailed)
-        }
+        outcomes = list(zip(computed.texts, computed.outcomes, strict=True))
+        vectors = {one.text.key: vector for one, vector in outcomes if not isinstance(vector, EmbeddingFailed)}
         self._cache.put_many({key: vector for key, vector in vectors.items() if key is not None})
-        outcomes: list[Outcome | EmbeddingLate] = [*(EmbeddingLate() for _ in computed.late), *computed.outcomes]
+        answered: list[tuple[Waiting, Outcome | EmbeddingLate]] = [(one, EmbeddingLate()) for one in computed.late]
+        with self._work:
+            for first, outcome in (*outcomes, *computed.in_memory):
+                answered += [(waiter, outcome) for waiter in self._flights.land(first.text.key, first)]
+        self.tally.joined += len(answered) - len(computed.late) - len(outcomes)
         by_done: dict[int, tuple[Done, list[Embedded]]] = {}
-        for one, outcome in zip((*computed.late, *texts), outcomes, strict=True):
-            by_done.setdefault(id(one.done), (one.done, []))[1].append(Embedded(one.place, outcome, started_s, ended_s))
-        for done, embedded in by_done.values():
-            done(embedded)
+        for one, found in answered:
+            embedded = Embedded(one.place, found, computed.started_s, computed.ended_s)
+            by_done.setdefault(id(one.done), (one.done, []))[1].append(embedded)
+        for done, each in by_done.values():
+            done(each)
 
     def _count(self, computed: Computed) -> None:
-        tally, (queries, logs) = self.tally, computed.batch
+        tally, texts = self.tally, computed.texts
         tally.batches += 1
         tally.seconds += computed.seconds
-        tally.sizes.add(len(computed.outcomes))
-        tally.batch_tokens.add(computed.batch.tokens)
+        tally.sizes.add(len(texts))
+        tally.batch_tokens.add(tokens_of(texts))
         tally.batch_seconds.add(computed.seconds)
-        if logs:
-            tally.waits.add(max(computed.started_s - min(log.since_s for log in logs), 0.0))
-        has_vector = [not isinstance(outcome, EmbeddingFailed) for outcome in computed.outcomes[len(queries) :]]
-        tally.templates += sum(has_vector)
-        tally.tokens += sum(len(log.ids) for log, has in zip(logs, has_vector, strict=True) if has)
-
-
-def _without_late(texts: Sequence[Waiting], now_s: float, late: list[Waiting]) -> list[Waiting]:
-    """Return the texts that are of use still; the others are added to `late`."""
-    in_time: list[Waiting] = []
-    for one in texts:
-        (late if one.text.is_late(now_s) else in_time).append(one)
-    return in_time
+        since_s = [one.since_s for one in texts if one.text.urgency == "bulk"]
+        if since_s:
+            tally.waits.add(max(computed.started_s - min(since_s), 0.0))
+        for one, outcome in zip(texts, computed.outcomes, strict=True):
+            if one.text.is_template and not isinstance(outcome, EmbeddingFailed):
+                tally.templates += 1
+                tally.tokens += len(one.ids)

@@ -60,7 +60,7 @@ def measure_engine(engine: Engine, texts: Sequence[TokenIds], *, clock: Callable
 def _batches(engine: Engine, texts: Sequence[TokenIds]) -> Iterator[list[TokenIds]]:
     """Form batches as the embed step does."""
     budget = engine.batch_tokens
-    batcher: Batcher[_Text] = Batcher(budget_tokens=budget, log_floor_tokens=budget)
-    batcher.add_logs(_Text(ids) for ids in texts if len(ids) <= budget)
+    batcher: Batcher[_Text] = Batcher(budget_tokens=budget, bulk_floor_tokens=budget)
+    batcher.add((_Text(ids) for ids in texts if len(ids) <= budget), "bulk")
     while len(batcher):
-        yield [text.ids for text in batcher.next_batch().logs]
+        yield [text.ids for text in batcher.next_batch().others]

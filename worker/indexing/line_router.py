@@ -104,7 +104,7 @@ class LineRouter:
             found = vectors.get(one.template)
             if found is None:
                 missing.append(one)
-                texts.append(EncodedText(ids, keys[one.template], one.topic))
+                texts.append(EncodedText(ids, keys[one.template], one.topic, is_template=True))
             elif found.source == "index" and not rewrite_found:
                 landings.append(Completed(one.template, len(ids), found.source))
             else:

@@ -94,7 +94,7 @@ class PrepareQueries:
                 ids = self._encoder.encode(text)
                 asked.append((requester, query))
                 key = text.key if ids.is_whole else None
-                encoded.append(EncodedText(ids.ids, key, is_urgent=True, is_late=partial(is_late, requester)))
+                encoded.append(EncodedText(ids.ids, key, urgency="query", is_late=partial(is_late, requester)))
         self._answer.put(ready)
         self._submit(encoded, partial(self._take_embedded, asked))
 

@@ -44,19 +44,21 @@ class Pipeline:
         model, sink = connections.model, connections.sink
         say, clock, fail_point = surroundings.say, surroundings.clock, surroundings.fail_point
         index = IndexLevel(sink.templates.vectors, say=say, clock=clock, draw=random.SystemRandom().random)
-        self.levels = Levels(memory=MemoryCache(settings.cache.memory_bytes), redis=redis, index=index.find, fail_point=fail_point)
+        memory = MemoryCache(settings.cache.memory_bytes)
+        self.levels = Levels(memory=memory, redis=redis, index=index.find, fail_point=fail_point)
         self.guarded_engine = GuardedEngine(model.engine, model.golden, new_engine=model.new_engine, say=say, clock=clock)
         batch_tokens = model.engine.batch_tokens
         self.embedder = Embedder(
             batcher=Batcher(
                 budget_tokens=batch_tokens,
-                log_floor_tokens=max(batch_tokens // 8, 1),
+                bulk_floor_tokens=max(batch_tokens // 8, 1),
                 target_s=settings.query.target_batch_s,
                 topic_of=lambda waiting: waiting.text.topic,
                 weight_of=settings.weight_of,
             ),
             engine=self.guarded_engine,
             cache=self.levels,
+            memory=memory,
             fail_point=fail_point,
         )
         self.reader = BlockReader(sink, clock=clock)

@@ -14,7 +14,7 @@ from tests.varied_words import varied
 from tests.worker.chain import Chain
 from tests.worker.conftest import NewChain
 from tests.worker.running import wait_until
-from worker.embedding.batcher import Batcher
+from worker.embedding.batcher import Batcher, Urgency
 from worker.embedding.embedder import Embedded, Embedder, EncodedText, Waiting
 from worker.embedding.guarded_engine import EngineFailed
 from worker.indexing.line_batch import EmbeddedTemplate
@@ -146,8 +146,10 @@ def test_a_query_that_the_engine_cannot_embed_is_a_bad_query(chain: Chain) -> No
 
 def test_the_time_of_each_batch_teaches_how_large_the_next_may_be_while_queries_arrive(chain: Chain) -> None:
     clock = count()
-    batcher: Batcher[Waiting] = Batcher(budget_tokens=512, log_floor_tokens=64, target_s=0.5)
-    embedder = Embedder(batcher=batcher, engine=chain.guarded_engine, cache=chain.cache, clock=lambda: float(next(clock)))
+    batcher: Batcher[Waiting] = Batcher(budget_tokens=512, bulk_floor_tokens=64, target_s=0.5)
+    embedder = Embedder(
+        batcher=batcher, engine=chain.guarded_engine, cache=chain.cache, memory=chain.cache, clock=lambda: float(next(clock))
+    )
     embedder.submit([EncodedText(np.full(256, 7, np.int32), None)] * 4, lambda _embedded: None)
     for _ in range(2):
         assert embedder.compute_batch(wait=False)
@@ -318,7 +320,9 @@ def test_two_threads_bring_thousands_of_texts_through_once_each(new_chain: NewCh
     first = 0
     while first < len(texts):
         end, is_urgent = min(first + int(random.integers(1, 30)), len(texts)), bool(random.random() < 0.1)
-        chain.embedder.submit([EncodedText(ids, None, is_urgent=is_urgent) for ids in texts[first:end]], partial(take, first, is_urgent))
+        urgency: Urgency = "query" if is_urgent else "bulk"
+        new = [EncodedText(ids, None, urgency=urgency, is_template=not is_urgent) for ids in texts[first:end]]
+        chain.embedder.submit(new, partial(take, first, is_urgent))
         first = end
     chain.embedder.close()
     running.join()
