@@ -14,7 +14,7 @@ from worker.embedding.engine.engine import Engine
 from worker.embedding.engine.llama import LlamaEngine
 from worker.embedding.engine.matryoshka import TruncatingEngine, truncated
 from worker.embedding.guarded_engine import WORST_ALLOWED_COSINE, worst_cosine
-from worker.embedding.model.errors import ModelError
+from worker.embedding.model.errors import ModelError, WrongVectors
 from worker.embedding.model.folder import TUNED
 from worker.embedding.model.golden import Golden, load_golden
 from worker.embedding.model.nearness import Nearness
@@ -158,7 +158,7 @@ def _check_golden(engine: Engine, golden: Golden) -> None:
         raise ModelError(f"{engine.name} fails on the golden texts: {error}") from error
     if worst < WORST_ALLOWED_COSINE:
         engine.close()
-        raise ModelError(f"{engine.name} gives wrong vectors for the golden texts (cosine {worst:.4f}, at least {WORST_ALLOWED_COSINE})")
+        raise WrongVectors(f"{engine.name} gives wrong vectors for the golden texts (cosine {worst:.4f}, at least {WORST_ALLOWED_COSINE})")
 
 
 def _warn_of_unusual(model: PreparedModel, dim: int) -> None:

@@ -4,12 +4,12 @@
 """
 
 from pathlib import Path
-from typing import Annotated, Final, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from consumers.registry_settings import BearerToken
-from worker.settings.tables import INSTALLED_NAMES, Table
+from worker.settings.tables import INSTALLED_NAMES, InstalledModel, ModelTable, Table
 from worker.settings.template_tables import check_name
 
 _MIB: Final = 1024 * 1024
@@ -35,8 +35,15 @@ class ServedModelTable(Table):
     idle_s: float | None = Field(default=None, gt=0)
     """Seconds without a request after which it is unloaded. Not set: it stays until its memory is needed."""
 
+    def as_model(self, cache: Path) -> ModelTable:
+        """Return how it is prepared and loaded: as its files say, kept in `cache`."""
+        installed: Literal["auto", InstalledModel] = next((name for name in INSTALLED_NAMES if name == self.name), "auto")
+        return ModelTable(folder=self.folder, name="auto" if self.folder else installed, cache=cache)
+
     @model_validator(mode="after")
     def _check_folder(self) -> Self:
+        if self.pin and self.idle_s is not None:
+            raise ValueError(f"{self.name!r} has both pin and idle_s; a pinned model stays loaded")
         if self.folder is None and self.name not in INSTALLED_NAMES:
             raise ValueError(f"{self.name!r} has no folder; without one a model is {' or '.join(INSTALLED_NAMES)}")
         return self
@@ -58,7 +65,7 @@ class ServeTable(Table):
     """Largest body of a request in bytes."""
     memory_bytes: int = Field(default=1024 * _MIB, ge=_MIB)
     """Most bytes of all loaded models together. For room, the models that nobody has asked for the longest are unloaded."""
-    load_wait_s: float = Field(default=30.0, ge=0, le=600)
+    load_wait_s: float = Field(default=30.0, ge=1, le=600)
     """Seconds that a request waits until its model is loaded, or until there is room for it; then it is refused (503)."""
     model: tuple[ServedModelTable, ...] = ()
     """Models, as `[[serve.model]]` tables."""
