@@ -7,6 +7,7 @@ from consumers.decode.rules import Format
 from tests.fuzz import seeds
 from tests.fuzz.asked import HttpCheck, check_answer
 from tests.fuzz.decoding import NO_HEADERS, DecoderCheck, Headers
+from tests.fuzz.embedded import BODIES, check_body
 from tests.fuzz.files import EVENTS, FILES, check_events, check_file
 from tests.fuzz.stored import (
     FRAME_DIM,
@@ -101,5 +102,6 @@ TARGETS: Mapping[str, Callable[[], Target]] = {
     "frame": _frame,
     "dead_letter": lambda: Target(check_dead_letter, (seeds.DEAD_LETTER,)),
     "answer": lambda: Target(check_answer, seeds.ASKED),
+    "embeddings": lambda: Target(check_body, BODIES),
     "http": _http,
 }

@@ -20,6 +20,9 @@ JSON: Final = "application/json"
 MESSAGE_PACK: Final = "application/msgpack"
 BYTES: Final = "application/octet-stream"
 
+MOST_SHOWN_PLACES: Final = 256
+"""Of inputs that were cut: proxies refuse an answer whose header is longer than 4 kB."""
+
 AnswerForm = Literal["json", "msgpack", "bytes"]
 
 
@@ -44,7 +47,7 @@ def encode_openai(
 
     `accept` is the request's header: MessagePack or bytes alone, if it names one of them. `truncated_places` are of inputs that were cut.
     """
-    headers = {"x-vectail-truncated": ",".join(map(str, truncated_places))} if truncated_places else {}
+    headers = _truncated_header(truncated_places)
     written = np.ascontiguousarray(vectors, dtype="<f2" if request.embed_dtype == "float16" else "<f4")
     usage = {"prompt_tokens": prompt_tokens, "total_tokens": prompt_tokens}
     form = form_of(request, accept)
@@ -71,18 +74,20 @@ def encode_openai(
 
 def encode_tei(vectors: Vectors, *, truncated_places: Sequence[int] = ()) -> EmbeddingAnswer:
     """Return the answer to TEI's `POST /embed`: a list of lists of numbers."""
-    headers = {"x-vectail-truncated": ",".join(map(str, truncated_places))} if truncated_places else {}
+    headers = _truncated_header(truncated_places)
     return EmbeddingAnswer(orjson.dumps(np.ascontiguousarray(vectors), option=orjson.OPT_SERIALIZE_NUMPY), JSON, headers)
 
 
 def form_of(request: EmbeddingRequest, accept: str) -> AnswerForm:
-    """Return how the answer goes out: the first that `accept` names of the two compact forms, else as the request says."""
+    """Return how the answer goes out: in the compact form that `accept` names before JSON, else as the request says."""
     for one in accept.lower().split(","):
         media_type = one.partition(";")[0].strip()
         if media_type == MESSAGE_PACK:
             return "msgpack"
         if media_type == BYTES:
             return "bytes"
+        if media_type == JSON:
+            break
     return "bytes" if request.encoding == "bytes" else "json"
 
 
@@ -101,3 +106,11 @@ def check_dimensions(asked: int | None, *, dim: int, matryoshka: Collection[int]
 def cut(vectors: Vectors, dimensions: int) -> Vectors:
     """Return the first components of every row of float32[n, dim], scaled to length 1 again, or the vectors as they are if none goes."""
     return vectors if dimensions == vectors.shape[1] else truncated(vectors, dimensions)
+
+
+def _truncated_header(places: Sequence[int]) -> dict[str, str]:
+    """Return the header that names the inputs that were cut, `3,17`; it ends with `,...` if there are more than it shows."""
+    if not places:
+        return {}
+    shown = ",".join(map(str, places[:MOST_SHOWN_PLACES]))
+    return {"x-vectail-truncated": shown if len(places) <= MOST_SHOWN_PLACES else f"{shown},..."}

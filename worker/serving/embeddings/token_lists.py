@@ -58,7 +58,7 @@ class OwnTokenIds:
                 return place
         return None
 
-    def fitted(self, texts: Sequence[TokenIds], *, truncate: Truncate, param: str) -> FittedTexts:
+    def fitted(self, texts: Sequence[TokenIds], *, truncate: Truncate, param: str, first: int = 0) -> FittedTexts:
         """Return the ids of texts, of whoever tokenised them with `before` and `after`, cut to what the model takes if they may be.
 
         A text that was cut ends with `after`. Raises EmbeddingRefused for one that is too long, or for too many tokens in all.
@@ -66,14 +66,14 @@ class OwnTokenIds:
         too_long = tuple(place for place, ids in enumerate(texts) if len(ids) > self.max_tokens)
         if too_long and truncate == "no":
             place = too_long[0]
-            raise text_too_long(param=f"{param}[{place}]", tokens=len(texts[place]), max_tokens=self.max_tokens)
+            raise text_too_long(param=f"{param}[{first + place}]", tokens=len(texts[place]), max_tokens=self.max_tokens)
         fitted = list(texts)
         for place in too_long:
             kept = texts[place][: self.max_tokens - len(self.after)]
             fitted[place] = np.concatenate([kept, np.array(self.after, dtype=np.int32)])
         if (tokens := sum(map(len, fitted))) > MOST_TOKENS:
             raise too_many_tokens(param=param, tokens=tokens, most_tokens=MOST_TOKENS)
-        return FittedTexts(fitted, too_long, tokens)
+        return FittedTexts(fitted, tuple(first + place for place in too_long), tokens)
 
 
 def resolved(

@@ -1,0 +1,1 @@
+"""Tests of the embedding API without HTTP."""
