@@ -5,6 +5,7 @@ Each is a known bug of similar programs, or a plausible one here. `tests.sabotag
 
 from tests.sabotage.command_mutations import COMMAND_MUTATIONS
 from tests.sabotage.decode_mutations import DECODE_MUTATIONS
+from tests.sabotage.embeddings_mutations import EMBEDDINGS_MUTATIONS
 from tests.sabotage.indexing_mutations import INDEXING_MUTATIONS
 from tests.sabotage.mutation import mutations_of
 from tests.sabotage.query_mutations import QUERY_MUTATIONS
@@ -22,4 +23,5 @@ MUTATIONS = mutations_of(
     QUERY_MUTATIONS,
     COMMAND_MUTATIONS,
     SERVICE_MUTATIONS,
+    EMBEDDINGS_MUTATIONS,
 )
