@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from worker.embedding.batcher import Batcher
+from worker.embedding.batcher import Batcher, floor_tokens
 from worker.embedding.cache.memory import MemoryCache
 from worker.embedding.embedder import Embedded, Embedder, EncodedText, Waiting
 from worker.embedding.engine.engine import Engine
@@ -81,7 +81,7 @@ class EmbedStage:
 def new_batcher(engine: Engine) -> Batcher[Waiting]:
     """Return a batcher with the budgets that the service gives it."""
     budget = engine.batch_tokens
-    return Batcher(budget_tokens=budget, bulk_floor_tokens=max(budget // 8, 1))
+    return Batcher(budget_tokens=budget, bulk_floor_tokens=floor_tokens(budget))
 
 
 def encoded_templates(model: LoadedModel, texts: Sequence[str]) -> list[EncodedText]:
@@ -93,7 +93,7 @@ def encoded_templates(model: LoadedModel, texts: Sequence[str]) -> list[EncodedT
 
 def batches_of(engine: Engine, chunks: Sequence[EncodedText]) -> list[list[TokenIds]]:
     """Return the token ids of the batches that the stage would form."""
-    batcher: Batcher[EncodedText] = Batcher(budget_tokens=engine.batch_tokens, bulk_floor_tokens=max(engine.batch_tokens // 8, 1))
+    batcher: Batcher[EncodedText] = Batcher(budget_tokens=engine.batch_tokens, bulk_floor_tokens=floor_tokens(engine.batch_tokens))
     batcher.add(chunks, "bulk")
     batches = []
     while len(batcher):

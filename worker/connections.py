@@ -29,7 +29,7 @@ from worker.runtime.stage import Crash
 from worker.runtime.surroundings import Surroundings
 from worker.runtime.tracing import TraceRules, Tracing, open_tracing
 from worker.settings.settings import Settings, fail_point_of_tests
-from worker.settings.tables import KafkaTable, RedisTable
+from worker.settings.tables import KafkaTable
 
 _CLOSE_S = 1.0
 
@@ -83,7 +83,7 @@ def open_connections(settings: Settings, model: LoadedModel, *, say: Callable[[s
         replies=ReplySender(reply_producer, say=say),
         reply_producer=reply_producer,
         canary_producer=canary_producer,
-        connect_redis=_redis(settings.redis, model.space, say),
+        connect_redis=redis_of(settings, model.space, say),
         registry=open_registry(settings.registry),
         http=http,
         tracing=tracing_of(settings, say),
@@ -189,7 +189,9 @@ def vector_space(space: EmbeddingSpace) -> VectorSpace:
     return VectorSpace(space.dim, space.id, space.parts)
 
 
-def _redis(table: RedisTable, space: EmbeddingSpace, say: Callable[[str], None]) -> Callable[[Crash], RedisCache] | None:
+def redis_of(settings: Settings, space: EmbeddingSpace, say: Callable[[str], None]) -> Callable[[Crash], RedisCache] | None:
+    """Return what opens the cache that workers share; None without one."""
+    table = settings.redis
     if not table.url:
         return None
     return lambda on_crash: RedisCache(table, space, Surroundings(say=say), on_crash=on_crash)

@@ -43,8 +43,8 @@ QUERY_MUTATIONS: Changes = {
         "given or defaults",
         "worker/serving/test_page_files.py::every_answer_forbids_what_a_page_might_be_made_to_do",
     ),
-    "worker/serving/api.py: a body that comes in pieces has any length": (
-        "if len(body) > self._rules.max_body_bytes:",
+    "worker/serving/request_body.py: a body that comes in pieces has any length": (
+        "if len(body) > most_bytes:",
         "if len(body) > 1 << 40:",
         "worker/serving/test_refusals.py::a_body_of_pieces_without_end_is_refused_at_the_limit_and_then_cut_off",
     ),

@@ -73,6 +73,11 @@ class Batch(NamedTuple, Generic[T]):
         return tokens_of(self.queries) + tokens_of(self.others)
 
 
+def floor_tokens(budget_tokens: int) -> int:
+    """Return the floor of a class: an eighth, so that two of them and the longest text leave a query of the usual length its room."""
+    return max(budget_tokens // 8, 1)
+
+
 def tokens_of(texts: Sequence[HasIds]) -> int:
     """Return the tokens of all texts."""
     return sum(len(text.ids) for text in texts)

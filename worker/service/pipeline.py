@@ -6,11 +6,11 @@ signals, or when a thread begins and ends.
 
 import random
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sinks.reading.reader import BlockReader
 from worker.connections import Connections
-from worker.embedding.batcher import Batcher
+from worker.embedding.batcher import Batcher, floor_tokens
 from worker.embedding.cache.index_level import IndexLevel
 from worker.embedding.cache.memory import MemoryCache
 from worker.embedding.cache.vector_cache import VectorCache
@@ -26,6 +26,9 @@ from worker.service.shared_parts import DeadLetterPost, SharedParts
 from worker.settings.settings import Settings
 from worker.watching.index_reach import IndexReach
 
+if TYPE_CHECKING:
+    from worker.service.embedding_service import EmbeddingService
+
 
 class StageGroup(NamedTuple):
     """Stages that end together, and the lanes whose closing ends them."""
@@ -40,18 +43,28 @@ class Pipeline:
     Thread: main wires it; each part says which thread owns it.
     """
 
-    def __init__(self, settings: Settings, connections: Connections, redis: VectorCache | None, surroundings: Surroundings) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        connections: Connections,
+        redis: VectorCache | None,
+        surroundings: Surroundings,
+        *,
+        embeddings: "EmbeddingService | None" = None,
+    ) -> None:
+        """`embeddings` asks the index's model for vectors, too, and shares the memory of the cache."""
         model, sink = connections.model, connections.sink
         say, clock, fail_point = surroundings.say, surroundings.clock, surroundings.fail_point
         index = IndexLevel(sink.templates.vectors, say=say, clock=clock, draw=random.SystemRandom().random)
-        memory = MemoryCache(settings.cache.memory_bytes)
+        memory = MemoryCache(settings.cache.memory_bytes) if embeddings is None else embeddings.memory
         self.levels = Levels(memory=memory, redis=redis, index=index.find, fail_point=fail_point)
         self.guarded_engine = GuardedEngine(model.engine, model.golden, new_engine=model.new_engine, say=say, clock=clock)
         batch_tokens = model.engine.batch_tokens
         self.embedder = Embedder(
             batcher=Batcher(
                 budget_tokens=batch_tokens,
-                bulk_floor_tokens=max(batch_tokens // 8, 1),
+                bulk_floor_tokens=floor_tokens(batch_tokens),
+                online_floor_tokens=0 if embeddings is None else floor_tokens(batch_tokens),
                 target_s=settings.query.target_batch_s,
                 topic_of=lambda waiting: waiting.text.topic,
                 weight_of=settings.weight_of,
@@ -59,8 +72,11 @@ class Pipeline:
             engine=self.guarded_engine,
             cache=self.levels,
             memory=memory,
+            slot=None if embeddings is None else embeddings.slot,
             fail_point=fail_point,
         )
+        self.served = None if embeddings is None else embeddings.served_of(model, self.embedder, self.levels)
+        """The index's model, as clients of the embedding API see it."""
         self.reader = BlockReader(sink, clock=clock)
         self.dead_letters = DeadLetterPost(connections=connections, topic=settings.kafka.dead_letter_topic)
         parts = SharedParts(
@@ -86,10 +102,13 @@ class Pipeline:
     def stages(self, on_crash: Crash) -> list[StageGroup]:
         """Return the stages in the order in which they must end."""
         indexing, querying, embedder = self.indexing, self.querying, self.embedder
+        prepare_lanes: list[Inlet] = [indexing.prepare_lane, querying.prepare_lane]
+        prepare_stages = [indexing.prepare_stage(on_crash), querying.prepare_stage(on_crash)]
+        if self.served is not None:
+            prepare_lanes.append(self.served.lane)
+            prepare_stages.append(self.served.stage(on_crash))
         return [
-            StageGroup(
-                [indexing.prepare_lane, querying.prepare_lane], [indexing.prepare_stage(on_crash), querying.prepare_stage(on_crash)]
-            ),
+            StageGroup(prepare_lanes, prepare_stages),
             StageGroup([embedder], [Stage("embed", embedder.deliver, on_crash), Stage("engine", embedder.compute, on_crash)]),
             StageGroup([indexing.store_lane, querying.answer_lane], [*indexing.store_stages(on_crash), querying.answer_stage(on_crash)]),
         ]
@@ -102,6 +121,8 @@ class Pipeline:
     def abandon(self) -> None:
         """Drop what is in the lanes: its receipts stay open, so it will be read again."""
         self.indexing.abandon()
+        if self.served is not None:
+            self.served.lane.abandon()
         self.embedder.abandon()
         self.querying.abandon()
 
@@ -110,3 +131,5 @@ class Pipeline:
         self.guarded_engine.close()
         self.indexing.close()
         self.querying.close()
+        if self.served is not None:
+            self.served.close()

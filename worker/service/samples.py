@@ -6,7 +6,7 @@ figure from the start, so that a rate over it is 0 and not absent.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol, get_args
+from typing import TYPE_CHECKING, Protocol, get_args
 
 from consumers.decode.compressed import Codec
 from consumers.decode.decode_tally import NO_TEXT
@@ -23,6 +23,7 @@ from worker.indexing.savings import Savings
 from worker.querying.answer import STAGES
 from worker.runtime.logs import dropped_lines
 from worker.runtime.process import vectail_version
+from worker.service.engine_samples import engine_samples
 from worker.service.indexing_pipeline import IndexingPipeline
 from worker.service.pipeline import Pipeline
 from worker.service.querying_pipeline import QueryingPipeline
@@ -32,6 +33,9 @@ from worker.settings.settings import Settings
 from worker.watching import metrics as m
 from worker.watching.conditions import CONDITIONS
 from worker.watching.metrics import Sample
+
+if TYPE_CHECKING:
+    from worker.service.embedding_service import EmbeddingService
 
 OUTCOMES = ("indexed", "dead_letter", "tombstone", "empty", "revoked", "abandoned")
 _QUERY_OUTCOMES = ("answered", "bad_query", "expired", "abandoned", "unavailable")
@@ -49,6 +53,7 @@ class RunningService(Protocol):
     log_source: KafkaSource
     query_source: KafkaSource
     status: Status
+    embeddings: "EmbeddingService | None"
 
 
 def samples(service: RunningService, now_s: float) -> Iterator[Sample]:
@@ -59,7 +64,8 @@ def samples(service: RunningService, now_s: float) -> Iterator[Sample]:
     yield from _decoding(service)
     yield from _savings(service.pipeline.indexing.flights.savings(), _log_topics(service))
     yield from _cache(service.pipeline.levels, service.redis)
-    yield from _engine(service.pipeline)
+    yield from engine_samples(service.pipeline)
+    yield from _embeddings(service)
     yield from _stages(service.pipeline)
     yield from _sink(service.pipeline.indexing)
     yield from _queries(service.pipeline.querying)
@@ -201,23 +207,17 @@ def _cache(levels: Levels, cache: RedisCache | None) -> Iterator[Sample]:
     yield Sample(m.CACHE_TOTAL, redis.corrupt, ("redis", "corrupt"))
 
 
-def _engine(pipeline: Pipeline) -> Iterator[Sample]:
-    tally, engine = pipeline.embedder.tally, pipeline.guarded_engine
-    yield Sample(m.BATCH_SIZE, tally.sizes.seen())
-    yield Sample(m.BATCH_TOKENS, tally.batch_tokens.seen())
-    yield Sample(m.BATCH_WAIT_SECONDS, tally.waits.seen())
-    yield Sample(m.EMBED_SECONDS, tally.batch_seconds.seen())
-    yield Sample(m.ENGINE_UP, float(engine.is_up))
-    yield Sample(m.ENGINE_RESTARTS_TOTAL, engine.restarts)
-    yield Sample(m.ENGINE_BUSY_TOTAL, tally.seconds)
-    batcher = pipeline.embedder.batcher
-    yield Sample(m.BATCH_LIMIT_TOKENS, min(batcher.capped_tokens, engine.limit_tokens) if batcher.queries_arrive else engine.limit_tokens)
+def _embeddings(service: RunningService) -> Iterator[Sample]:
+    if service.embeddings is not None and service.pipeline.served is not None:
+        yield from service.embeddings.samples(service.pipeline.served)
 
 
 def _stages(pipeline: Pipeline) -> Iterator[Sample]:
+    served = () if pipeline.served is None else (pipeline.served.lane,)
     for lane in (
         pipeline.indexing.prepare_lane,
         pipeline.querying.prepare_lane,
+        *served,
         pipeline.embedder,
         pipeline.indexing.store_lane,
         pipeline.querying.answer_lane,

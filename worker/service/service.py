@@ -52,6 +52,8 @@ from worker.watching.health import Health
 from worker.watching.probe import Probe
 
 if TYPE_CHECKING:
+    from worker.service.embedding_service import EmbeddingService
+    from worker.serving.embeddings.embedding_api import EmbeddingApi
     from worker.serving.server import HttpServer
 
 _WATCH_S = 0.2
@@ -92,7 +94,8 @@ class Service:
         self._ends_s: float | None = None
         surroundings = Surroundings(say=say, pause=self.abandon.wait, is_abandoned=self.abandon.is_set, fail_point=fail_point_of_tests())
         self.redis = None if connections.connect_redis is None else connections.connect_redis(self.on_crash)
-        self.pipeline = Pipeline(settings, connections, self.redis, surroundings)
+        self.embeddings = self._embedding_service(surroundings)
+        self.pipeline = Pipeline(settings, connections, self.redis, surroundings, embeddings=self.embeddings)
         self.groups: Sequence[StageGroup] = self.pipeline.stages(self.on_crash)
         self._side_stages = self.pipeline.side_stages(self.on_crash)
         kafka, logs, queries = settings.kafka, self.pipeline.indexing.ledger, self.pipeline.querying.ledger
@@ -134,6 +137,8 @@ class Service:
         collect_garbage_rarely()
         drained = True
         try:
+            if self.embeddings is not None:
+                self.embeddings.start()
             if self.http is not None:
                 self.http.start()
             self.status.start(self.on_crash)
@@ -193,6 +198,7 @@ class Service:
                 "/api/workers": PeersDocument(settings.http, own_name=worker_name()).document,
             },
             actions={"/api/dead-letters/replay": replay.replay},
+            embeddings=self._embedding_api(),
             settings=settings,
         )
 
@@ -224,6 +230,18 @@ class Service:
         from worker.serving.server import HttpServer  # noqa: PLC0415 - takes a third of a second to import
 
         return HttpServer(listening, self.settings.http, self.view(), say=self._say, on_crash=self.on_crash)
+
+    def _embedding_service(self, surroundings: Surroundings) -> "EmbeddingService | None":
+        if not self.settings.serve.enabled or self.connections.http is None:
+            return None
+        from worker.service.embedding_service import EmbeddingService  # noqa: PLC0415 - as the server
+
+        name = self.connections.model.prepared.name
+        return EmbeddingService(self.settings, name, redis=self.redis, surroundings=surroundings, on_crash=self.on_crash)
+
+    def _embedding_api(self) -> "EmbeddingApi | None":
+        served = self.pipeline.served
+        return None if self.embeddings is None or served is None else self.embeddings.api(served)
 
     def _health(self, probes: Sequence[Probe]) -> Health:
         return Health(

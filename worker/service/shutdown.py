@@ -24,6 +24,7 @@ from worker.service.pipeline import Pipeline, StageGroup
 from worker.service.status import Status
 
 if TYPE_CHECKING:
+    from worker.service.embedding_service import EmbeddingService
     from worker.serving.server import HttpServer
 
 
@@ -59,6 +60,7 @@ class Endable(Protocol):
     connections: Connections
     redis: RedisCache | None
     http: "HttpServer | None"
+    embeddings: "EmbeddingService | None"
     abandon: threading.Event
     """Set once what is in hand is given up; it will be read again."""
     status: Status
@@ -142,6 +144,8 @@ def _close(service: Endable, until_s: float) -> None:
     service.status.stop()
     if service.http is not None:
         service.http.close(_left_s(late_s))
+    if service.embeddings is not None:
+        service.embeddings.close(_left_s(late_s))
     if not any(stage.is_alive() for stage in started):
         service.connections.sink.close()
         service.pipeline.close()

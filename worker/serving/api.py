@@ -41,13 +41,14 @@ from worker.serving.mcp_questions import LogIndex, NotAnswered, look_up
 from worker.serving.openapi import openapi_document
 from worker.serving.page_files import INDEX, PageFile, made_page_files, missing_page, read_page_files
 from worker.serving.pending_queries import ClientGone, PendingQueries, unless_gone
-from worker.serving.request_checks import check_length, check_site, check_type, too_long
+from worker.serving.request_body import read_body
+from worker.serving.request_checks import check_length, check_site, check_type
 from worker.serving.request_places import Places
 from worker.serving.responses import BUSY_RETRY_S, OUTAGE_RETRY_S, HttpError, as_json, http_error, json_object, status_of
 from worker.serving.sign_in import SignIn, cookie_of, set_cookie
 from worker.serving.streams import Asking, StreamRules, with_values
 from worker.serving.tailing import TailStream
-from worker.serving.worker_view import WorkerView
+from worker.serving.worker_view import FurtherApi, WorkerView
 
 _JSON = "application/json"
 _CODE_OF = {404: "not_found", 405: "wrong_method"}
@@ -77,14 +78,21 @@ def new_app(queries: PendingQueries, rules: RequestRules, say: Callable[[str], N
     and a client must not be able to stop a worker with bytes that a library does not expect.
     """
 
-    async def failed(_request: Request, error: Exception) -> Response:
+    async def failed(request: Request, error: Exception) -> Response:
         *_, where = traceback.extract_tb(error.__traceback__)
         say(f"http: a request failed and was answered 500: {type(error).__name__} at {Path(where.filename).name}:{where.lineno}")
-        return Response(error_document("internal", "internal error; see the worker's log"), 500, media_type=_JSON)
+        further = None if view.embeddings is None else view.embeddings.error_body(500, request.url.path)
+        return Response(further or error_document("internal", "internal error; see the worker's log"), 500, media_type=_JSON)
 
     app = Starlette(
         routes=routes_of(queries, rules, view),
-        exception_handlers={HTTPException: _not_routed, HttpError: _refused, ClientDisconnect: _gone, ClientGone: _gone, Exception: failed},
+        exception_handlers={
+            HTTPException: functools.partial(_not_routed, further=view.embeddings),
+            HttpError: _refused,
+            ClientDisconnect: _gone,
+            ClientGone: _gone,
+            Exception: failed,
+        },
     )
     app.router.redirect_slashes = False  # a redirect would repeat the `Host` that the client sent
     return with_headers_of_all(with_head_checks(app, checks_host=rules.checks_host))
@@ -93,8 +101,11 @@ def new_app(queries: PendingQueries, rules: RequestRules, say: Callable[[str], N
 def routes_of(queries: PendingQueries, rules: RequestRules, view: WorkerView) -> list[Route]:
     """Return every path of the app, with its methods."""
     pages = [_route(path, _endpoint(page), "GET", "HEAD") for path, page in view.pages.items()]
+    embeddings = () if view.embeddings is None else view.embeddings.routes()
+    if not view.has_index:
+        return [*embeddings, *pages]
     files = {**read_page_files(), **made_page_files()}
-    return [*_Api(queries, rules, view.name).routes(view), *_page_routes(files), _openapi_route(), *pages]
+    return [*_Api(queries, rules, view.name).routes(view), *embeddings, *_page_routes(files), _openapi_route(), *pages]
 
 
 class _Api:
@@ -265,18 +276,7 @@ class _Api:
         check_length(request.headers.get("content-length"), self._rules.max_body_bytes)
 
     async def _body(self, request: Request) -> bytes:
-        """Read the body until it exceeds the limit in bytes or in seconds. Raises HttpError."""
-        body = bytearray()
-        try:
-            async with asyncio.timeout(self._rules.body_s):
-                async for part in request.stream():
-                    body += part
-                    if len(body) > self._rules.max_body_bytes:
-                        raise too_long(self._rules.max_body_bytes)
-        except TimeoutError:
-            reason = f"the body did not arrive within {self._rules.body_s:g} s"
-            raise HttpError(408, "too_slow", reason, headers={"Connection": "close"}) from None
-        return bytes(body)
+        return await read_body(request.stream(), most_bytes=self._rules.max_body_bytes, most_s=self._rules.body_s)
 
 
 class _Stream(StreamingResponse):
@@ -372,11 +372,13 @@ async def _refused(_request: Request, error: Exception) -> Response:
     return _answer(error)
 
 
-async def _not_routed(request: Request, error: Exception) -> Response:
+async def _not_routed(request: Request, error: Exception, *, further: FurtherApi | None) -> Response:
     """Answer a request for an unknown path, a browser's with a page, or one with a wrong method."""
     if not isinstance(error, HTTPException):
         raise TypeError("only for HTTPException")
     path = request.url.path
+    if further is not None and (body := further.error_body(error.status_code, path)) is not None:
+        return Response(body, error.status_code, error.headers, _JSON)
     if error.status_code == HTTPStatus.NOT_FOUND and not path.startswith("/api/") and "text/html" in request.headers.get("accept", ""):
         return HTMLResponse(missing_page(path), error.status_code)
     code = _CODE_OF.get(error.status_code, "bad_request")

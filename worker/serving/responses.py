@@ -42,6 +42,7 @@ class HttpError(Exception):
     def __init__(self, status: int, code: str, reason: str, *, field: str = "", headers: Mapping[str, str] | None = None) -> None:
         super().__init__(reason)
         self.status = status
+        self.code = code
         self.headers = dict(headers or {})
         self.body = error_document(code, reason, field=field)
 

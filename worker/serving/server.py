@@ -37,7 +37,8 @@ from worker.settings.service_tables import HttpTable
 MAX_IDLE_BYTES = 1024 * 1024
 """Read and discarded while no request is being answered. The sender of a refused body can then read the refusal; after more, the
 connection is cut off."""
-_KEEP_ALIVE_S = 5
+_KEEP_ALIVE_S = 75
+"""Longer than clients keep a connection for the next request, or both would close it at once; what is idle is bounded by `ServerLimits`."""
 _END_S = 2.0
 """How long sending the last answers may take at shutdown."""
 
@@ -85,6 +86,7 @@ class HttpServer:
         self._say = say
         token = table.token.get_secret_value()
         limits = limits or ServerLimits()
+        self._embeddings = view.embeddings
         self._queries = PendingQueries(view.take_request, max_open=limits.open_queries, timeout_s=limits.query_s)
         checks_host = listening.is_loopback and not token
         rules = RequestRules(
@@ -120,12 +122,16 @@ class HttpServer:
         self._stage.start()
 
     def stop_intake(self) -> None:
-        """From when this returns nothing more enters the query lane; open queries may still be answered."""
+        """From when this returns nothing more enters the lanes; what is open may still be answered."""
         self._queries.stop_intake()
+        if self._embeddings is not None:
+            self._embeddings.stop()
 
     def close(self, timeout_s: float) -> None:
         """Answer open queries with 503 and end; returns after `timeout_s` at the latest."""
         self._queries.give_up()
+        if self._embeddings is not None:
+            self._embeddings.give_up()
         self._server.should_exit = True
         if self._stage.ident is None:
             self.listening.socket.close()

@@ -168,6 +168,34 @@ ENGINE_RESTARTS_TOTAL = Metric("vectail_engine_restarts_total", "counter", "Rest
 ENGINE_BUSY_TOTAL = Metric("vectail_engine_busy_seconds_total", "counter", "Time spent in the engine.")
 BATCH_LIMIT_TOKENS = Metric("vectail_batch_limit_tokens", "gauge", "Current limit of tokens in a batch; lower while queries arrive.")
 
+SERVE_REQUESTS_TOTAL = Metric(
+    "vectail_serve_requests_total",
+    "counter",
+    "Requests for vectors by the HTTP status of their answers; `model` is empty where one was refused.",
+    ("model", "code"),
+)
+SERVE_TOKENS_TOTAL = Metric(
+    "vectail_serve_tokens_total",
+    "counter",
+    "Tokens of texts that clients asked for, by who had the vector: engine, memory, redis.",
+    ("model", "source"),
+)
+SERVE_SECONDS = Metric("vectail_serve_seconds", "histogram", "Time from a request's arrival to its vectors.", ("model", "class"))
+SERVE_BACKLOG_SECONDS = Metric(
+    "vectail_serve_backlog_seconds", "gauge", "Work that a further request would wait for, at the engine's pace.", ("model",)
+)
+MODEL_STATE = Metric(
+    "vectail_model_state",
+    "gauge",
+    "1 for the state that a model is in: absent, loading, ready, draining, failed; else 0.",
+    ("model", "state"),
+)
+MODEL_BYTES = Metric("vectail_model_bytes", "gauge", "Memory of a loaded model, of the budget serve.memory_bytes.", ("model",))
+MODEL_LOADS_TOTAL = Metric("vectail_model_loads_total", "counter", "Loads of a model by result: loaded or failed.", ("model", "result"))
+MODEL_EVICTIONS_TOTAL = Metric(
+    "vectail_model_evictions_total", "counter", "Times that a model was unloaded because another one needed its memory.", ("model",)
+)
+
 LANE_ENTRIES = Metric("vectail_lane_entries", "gauge", "Records, lines, texts or queries waiting in front of a stage.", ("stage",))
 STAGE_WAIT_SECONDS = Metric(
     "vectail_stage_wait_seconds", "histogram", "Time that the first entry of each list waited in front of its stage.", ("stage",)
@@ -233,6 +261,9 @@ LOG_LINES_DROPPED_TOTAL = Metric(
 METRICS: Final[tuple[Metric, ...]] = tuple(value for value in globals().values() if isinstance(value, Metric))
 """All of them, in this order."""
 
+OF_EMBEDDING_SERVICE: Final = ("vectail_serve_", "vectail_model_")
+"""How names begin that only a worker with `serve.enabled` has, and `vectail serve`."""
+
 SECTIONS: Final[Mapping[str, Metric]] = {
     "End to end": BUILD_INFO,
     "Lag": LAG_RECORDS,
@@ -240,6 +271,7 @@ SECTIONS: Final[Mapping[str, Metric]] = {
     "Decoding and dead letters": DECODE_TOTAL,
     "Work saved": CHUNKS_TOTAL,
     "Engine": BATCH_SIZE,
+    "Embedding service": SERVE_REQUESTS_TOTAL,
     "Stages": LANE_ENTRIES,
     "Index": SINK_SECONDS,
     "Queries": QUERY_SECONDS,

@@ -43,7 +43,8 @@ class Levels:
         fail_point: Callable[[str], None] = lambda _point: None,
     ) -> None:
         """`index` returns the vectors of stored templates, or nothing if it cannot answer."""
-        self._memory = memory
+        self.memory = memory
+        """The fastest of them."""
         self._redis = redis
         self._index = index
         self._fail_point = fail_point
@@ -52,7 +53,7 @@ class Levels:
 
     def find(self, keys: Mapping[TemplateId, CacheKey]) -> dict[TemplateId, CachedVector]:
         """Return by template the vectors that any level has; `keys` holds the cache key of each template."""
-        cached = self._cached(set(keys.values()))
+        cached = self.cached(set(keys.values()))
         found = {template: cached[key] for template, key in keys.items() if key in cached}
         missing = keys.keys() - found.keys()
         if missing:
@@ -65,24 +66,25 @@ class Levels:
 
     def get_many(self, keys: Iterable[CacheKey]) -> dict[CacheKey, Vector]:
         """Return by cache key the vectors that memory or Redis has."""
-        return {key: found.vector for key, found in self._cached(set(keys)).items()}
+        return {key: found.vector for key, found in self.cached(set(keys)).items()}
 
     def put_many(self, vectors: Mapping[CacheKey, Vector]) -> None:
         """Put vectors into memory and Redis, by cache key."""
         if not vectors:
             return
-        self._memory.put_many(vectors)
+        self.memory.put_many(vectors)
         if self._redis is not None:
             self._redis.put_many(vectors)
         self._fail_point("cache_written")
 
-    def _cached(self, wanted: set[CacheKey]) -> dict[CacheKey, CachedVector]:
-        found = {key: CachedVector(vector, "memory") for key, vector in self._memory.get_many(wanted).items()}
+    def cached(self, wanted: set[CacheKey]) -> dict[CacheKey, CachedVector]:
+        """Return by cache key the vectors that memory or Redis has, and which of them had each."""
+        found = {key: CachedVector(vector, "memory") for key, vector in self.memory.get_many(wanted).items()}
         missing = wanted - found.keys()
         self.tallies["memory"].add(hits=len(found), misses=len(missing))
         if missing and self._redis is not None:
             fetched = self._redis.get_many(missing)
             self.tallies["redis"].add(hits=len(fetched), misses=len(missing) - len(fetched))
-            self._memory.put_many(fetched)
+            self.memory.put_many(fetched)
             found.update((key, CachedVector(vector, "redis")) for key, vector in fetched.items())
         return found

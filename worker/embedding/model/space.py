@@ -10,6 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NewType
 
+import numpy as np
+from numpy.typing import NDArray
+
 CacheKey = NewType("CacheKey", str)
 """32 hex digits; see `Digester`."""
 
@@ -64,14 +67,23 @@ class Digester:
         """Return the cache key of one masked text: what memory and Redis hold its vector under."""
         text = (self._prefix + masked).encode("utf-8")
         hasher = self._begun.copy()
-        hasher.update(len(text).to_bytes(8, "little"))
-        hasher.update(text)
+        _update(hasher, [text])
+        return CacheKey(hasher.hexdigest())
+
+    def digest_ids(self, ids: NDArray[np.int32]) -> CacheKey:
+        """Return the cache key of token ids that stand for no whole text; no text has the same, whatever it holds."""
+        hasher = self._begun.copy()
+        _update(hasher, [b"", np.ascontiguousarray(ids, dtype="<i4").tobytes()])
         return CacheKey(hasher.hexdigest())
 
 
 def _hash(parts: Iterable[bytes], *, digest_bytes: int) -> "hashlib.blake2b":
     hasher = hashlib.blake2b(digest_size=digest_bytes)
+    _update(hasher, parts)
+    return hasher
+
+
+def _update(hasher: "hashlib.blake2b", parts: Iterable[bytes]) -> None:
     for part in parts:
         hasher.update(len(part).to_bytes(8, "little"))
         hasher.update(part)
-    return hasher

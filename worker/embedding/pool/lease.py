@@ -5,16 +5,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
-class Lease(Generic[T]):
+class Lease(Generic[T_co]):
     """The model stays loaded until `release`.
 
     Thread: any.
     """
 
-    def __init__(self, name: str, model: T, on_release: Callable[[], None]) -> None:
+    def __init__(self, name: str, model: T_co, on_release: Callable[[], None]) -> None:
         """`on_release` is called once."""
         self.name = name
         self.model = model

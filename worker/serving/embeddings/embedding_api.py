@@ -10,7 +10,8 @@ import hmac
 import math
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
@@ -20,17 +21,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from worker.asking.refusals import error_document  # noqa: F401
 from worker.embedding.batcher import Urgency
+from worker.embedding.model.vectors import TokenIds, Vectors
 from worker.runtime.process import vectail_version
 from worker.serving.embeddings.embedding_answer import EmbeddingAnswer, check_dimensions, cut, encode_openai, encode_tei
-from worker.serving.embeddings.embedding_errors import EmbeddingRefused, refusal_of, too_busy, unavailable
+from worker.serving.embeddings.embedding_bodies import InputType
+from worker.serving.embeddings.embedding_errors import EmbeddingRefused, internal_error, not_routed, refusal_of, too_busy, unavailable
 from worker.serving.embeddings.embedding_models import EmbeddingModels
-from worker.serving.embeddings.embedding_request import MOST_INPUTS, EmbeddingRequest, named, read_openai, read_tei
-from worker.serving.embeddings.embedding_work import EmbeddedInputs, EmbeddingWork
+from worker.serving.embeddings.embedding_request import MOST_INPUTS, EmbeddingRequest, TokenLists, named, read_openai, read_tei
+from worker.serving.embeddings.embedding_work import EmbeddedInputs, EmbeddingWork, WorkTerms
 from worker.serving.embeddings.models_document import model_document, models_document, tei_document
 from worker.serving.embeddings.openai_tokens import OpenAITokens
 from worker.serving.embeddings.served_model import ServedModel
+from worker.serving.embeddings.served_tally import UNKNOWN_MODEL
 from worker.serving.embeddings.token_lists import resolved
 from worker.serving.pending_queries import unless_gone
 from worker.serving.request_body import read_body
@@ -39,35 +42,37 @@ from worker.serving.responses import HttpError, as_json
 
 _JSON: Final = "application/json"
 _LARGE_BYTES: Final = 64 * 1024
-"""Of a body that is read on another thread."""
-_LARGE_VECTORS: Final = 64
-"""Of an answer that is written on another thread."""
+"""A body or an answer as large as that is read or written on another thread."""
 _BODIES: Final = 8
 """Bodies of the largest size that may be in memory at once."""
+_INTERNAL: Final = 500
+_BUSY_RETRY_S: Final = 1.0
 _STOPPING_RETRY_S: Final = 5.0
 T = TypeVar("T")
+Answering = Callable[[Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingRules:
     """What a request must satisfy."""
 
-    tokens: tuple[str, ...]
+    tokens: tuple[str, ...] = ()
     """Each opens the API; without any it is open, and whatever a client sends as a token is accepted."""
     max_body_bytes: int
-    body_s: float
+    body_s: float = 30.0
     max_wait_s: float
-    """Most seconds of work before a request."""
-    openai_tokens: OpenAITokens | None
+    """Most seconds of work that may wait before a request."""
+    openai_tokens: OpenAITokens | None = None
 
 
 class EmbeddingApi:
     """Every request is answered once, in the shape of its path.
 
-    Thread: the event loop; `stop` from any.
+    Thread: the event loop; `stop` and `give_up` any.
     """
 
     def __init__(self, models: EmbeddingModels, rules: EmbeddingRules, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock` is that of the models' embedders."""
         self._models = models
         self._rules = rules
         self._clock = clock
@@ -76,13 +81,25 @@ class EmbeddingApi:
         self._open: set[asyncio.Future[EmbeddedInputs]] = set()
         self._is_stopped = False
 
+    @property
+    def open_requests(self) -> int:
+        """How many requests wait for their vectors."""
+        return len(self._open)
+
     def routes(self) -> Iterable[Route]:
         """Return the routes."""
-        yield _route("/v1/embeddings", self._answering(self._embeddings, EmbeddingRefused.openai_body), "POST")
-        yield _route("/v1/models", self._answering(self._list, EmbeddingRefused.openai_body), "GET")
-        yield _route("/v1/models/{name:path}", self._answering(self._model, EmbeddingRefused.openai_body), "GET")
-        yield _route("/embed", self._answering(self._tei, EmbeddingRefused.tei_body), "POST")
-        yield _route("/info", self._answering(self._info, EmbeddingRefused.tei_body), "GET")
+        openai, tei = EmbeddingRefused.openai_body, EmbeddingRefused.tei_body
+        yield _route("/v1/embeddings", self._answering(self._embeddings, openai), "POST")
+        yield _route("/v1/models", self._answering(self._list, openai), "GET")
+        yield _route("/v1/models/{name:path}", self._answering(self._model, openai), "GET")
+        yield _route("/embed", self._answering(self._embed, tei), "POST")
+        yield _route("/info", self._answering(self._info, tei), "GET")
+
+    def error_body(self, status: int, path: str) -> bytes | None:
+        """See `FurtherApi`."""
+        if not path.startswith("/v1/"):
+            return None
+        return (internal_error() if status == _INTERNAL else not_routed(status, path)).openai_body()
 
     def stop(self) -> None:
         """Take no more requests; those that are open may still be answered."""
@@ -92,39 +109,40 @@ class EmbeddingApi:
         """Refuse whatever is open: the steps behind have ended."""
         self.stop()
         for answer in list(self._open):
-            with contextlib.suppress(RuntimeError):  # the loop has ended
-                answer.get_loop().call_soon_threadsafe(_settle, answer, _stopping())
+            _settle(answer, _stopping())
 
-    def _answering(self, answer: Callable[[Request], Awaitable[Response]], body_of: Callable[[EmbeddingRefused], bytes]) -> Callable[[Request], Awaitable[Response]]:
+    def _answering(self, answer: Answering, body_of: Callable[[EmbeddingRefused], bytes]) -> Answering:
         async def endpoint(request: Request) -> Response:
             try:
                 self._check(request)
                 response = await answer(request)
-            except HttpError as error:
-                refused = refusal_of(error)
-                response = Response(body_of(refused), refused.status, {**error.headers, **refused.headers()}, _JSON)
-            except EmbeddingRefused as refused:
+            except (HttpError, EmbeddingRefused) as error:
+                refused = refusal_of(error) if isinstance(error, HttpError) else error
                 response = Response(body_of(refused), refused.status, refused.headers(), _JSON)
+                self._models.tallies[UNKNOWN_MODEL].refused(refused.status)
             response.headers["x-request-id"] = f"req_{secrets.token_hex(12)}"
             return response
 
         return endpoint
 
     async def _embeddings(self, request: Request) -> Response:
-        async with self._read(request, read_openai) as asked:
-            name, typed = named(asked.model, self._models.known)
-            input_type = asked.input_type or typed or "document"
+        async with self._asked(request, read_openai) as asked:
+            name, typed = named(asked.model, self._models.names)
             accept = request.headers.get("accept", "")
             async with self._models.leased(name) as model:
-                found = await self._embedded(request, asked, model, input_type=input_type, param="input")
-            write = partial(encode_openai, request=asked, model=model.name, prompt_tokens=found.tokens, accept=accept, truncated_places=found.truncated)
-            return await self._written(model, asked, found, write)
+                found = await self._embedded(request, asked, model, asked.input_type or typed or "document", "input")
 
-    async def _tei(self, request: Request) -> Response:
-        async with self._read(request, read_tei) as asked:
-            model = self._models.default
-            found = await self._embedded(request, asked, model, input_type=asked.input_type or "document", param="inputs")
-            return await self._written(model, asked, found, partial(encode_tei, truncated_places=found.truncated))
+            def write(vectors: Vectors) -> EmbeddingAnswer:
+                return encode_openai(
+                    vectors, request=asked, model=model.name, prompt_tokens=found.tokens, accept=accept, truncated_places=found.truncated
+                )
+
+            return await _written(found.vectors, asked.dimensions, write)
+
+    async def _embed(self, request: Request) -> Response:
+        async with self._asked(request, read_tei) as asked:
+            found = await self._embedded(request, asked, self._models.default, asked.input_type or "document", "inputs")
+            return await _written(found.vectors, asked.dimensions, partial(encode_tei, truncated_places=found.truncated))
 
     async def _list(self, _request: Request) -> Response:
         return Response(as_json(models_document(self._models.facts())), 200, None, _JSON)
@@ -135,11 +153,126 @@ class EmbeddingApi:
     async def _info(self, _request: Request) -> Response:
         model = self._models.default
         facts = next(facts for facts in self._models.facts() if facts.name == model.name)
+        most_tokens = model.loaded.engine.batch_tokens
         document = tei_document(
-            facts,
-            version=vectail_version(),
-            max_batch_tokens=model.loaded.engine.batch_tokens,
-            max_client_batch_size=MOST_INPUTS,
-            max_concurrent_requests=MOST_INPUTS,
+            facts, version=vectail_version(), max_batch_tokens=most_tokens, max_client_batch_size=MOST_INPUTS, max_concurrent_requests=512
         )
         return Response(as_json(document), 200, None, _JSON)
+
+    def _check(self, request: Request) -> None:
+        """Check who asks, before anything of the body is read. Raises HttpError and EmbeddingRefused."""
+        headers = request.headers
+        check_site(headers.get("sec-fetch-site"), headers.get("origin"), headers.get("host"))
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        tokens = [token.encode("utf-8") for token in self._rules.tokens]
+        is_known = [
+            hmac.compare_digest(given.strip().encode("utf-8"), token) for token in tokens
+        ]  # each is compared, so time tells nothing
+        if tokens and not (scheme.lower() == "bearer" and any(is_known)):
+            raise HttpError(401, "unauthorized", "Send the API key as a bearer token.")
+        if self._is_stopped:
+            raise _stopping()
+
+    @asynccontextmanager
+    async def _asked(self, request: Request, read: Callable[[bytes], EmbeddingRequest]) -> AsyncIterator[EmbeddingRequest]:
+        """Read the request, and hold its bytes in the count of all while it is answered."""
+        check_type(request.headers.get("content-type"))
+        check_length(request.headers.get("content-length"), self._rules.max_body_bytes)
+        held = 0
+
+        def hold(part_bytes: int) -> None:
+            nonlocal held
+            held += part_bytes
+            self._body_bytes += part_bytes
+            if self._body_bytes > _BODIES * self._rules.max_body_bytes:
+                raise too_busy(_BUSY_RETRY_S)
+
+        try:
+            body = await read_body(request.stream(), most_bytes=self._rules.max_body_bytes, most_s=self._rules.body_s, hold=hold)
+            yield await _on_a_thread(partial(read, body), is_large=len(body) > _LARGE_BYTES)
+        finally:
+            self._body_bytes -= held
+
+    async def _embedded(
+        self, request: Request, asked: EmbeddingRequest, model: ServedModel, input_type: InputType, param: str
+    ) -> EmbeddedInputs:
+        """Embed the inputs of a request. Raises EmbeddingRefused, and ClientGone."""
+        began_s, tally = self._clock(), self._models.tallies[model.name]
+        rules = self._models.rules[model.name]
+        check_dimensions(asked.dimensions, dim=model.dim, matryoshka=rules.dimensions, allow_cut=rules.allow_cut)
+        inputs = await self._inputs(asked, model, param)
+        if (wait_s := model.backlog_s()) > self._rules.max_wait_s:
+            raise too_busy(wait_s - self._rules.max_wait_s / 2)
+        answer: asyncio.Future[EmbeddedInputs] = asyncio.get_running_loop().create_future()
+        urgency: Urgency = asked.priority
+        terms = WorkTerms(
+            prefix=model.prefix_of(input_type),
+            requester=asked.user or _client_of(request),
+            urgency=urgency,
+            truncate=asked.truncate,
+            deadline_s=math.inf if asked.deadline_ms is None else began_s + asked.deadline_ms / 1000,
+            param=param,
+        )
+        work = EmbeddingWork(inputs, model.dim, terms, partial(_settle, answer))
+        self._open.add(answer)
+        try:
+            model.take(work)
+            found = await unless_gone(request.receive, _awaited(answer))
+        finally:
+            work.hang_up()
+            self._open.discard(answer)
+        tally.answered(urgency, self._clock() - began_s)
+        return found
+
+    async def _inputs(self, asked: EmbeddingRequest, model: ServedModel, param: str) -> Sequence[str] | Sequence[TokenIds]:
+        inputs = asked.inputs
+        if not isinstance(inputs, TokenLists):
+            return inputs
+        check = partial(resolved, inputs, own=model.own_ids, openai_tokens=self._rules.openai_tokens, param=param)
+        found = await _on_a_thread(check, is_large=sum(map(len, inputs.lists)) * 8 > _LARGE_BYTES)
+        return found.lists if isinstance(found, TokenLists) else found
+
+
+async def _written(vectors: Vectors, dimensions: int | None, write: Callable[[Vectors], EmbeddingAnswer]) -> Response:
+    is_large = vectors.nbytes > _LARGE_BYTES
+    answer = await _on_a_thread(lambda: write(vectors if dimensions is None else cut(vectors, dimensions)), is_large=is_large)
+    return Response(answer.body, 200, answer.headers, answer.content_type)
+
+
+async def _on_a_thread(work: Callable[[], T], *, is_large: bool) -> T:
+    """Return what `work` returns; on another thread if it is large."""
+    return await run_in_threadpool(work) if is_large else work()
+
+
+async def _awaited(answer: "asyncio.Future[T]") -> T:
+    return await answer
+
+
+def _settle(answer: "asyncio.Future[EmbeddedInputs]", outcome: EmbeddedInputs | EmbeddingRefused) -> None:
+    """Give a request its outcome, from any thread."""
+
+    def settle() -> None:
+        if answer.done():
+            return
+        if isinstance(outcome, EmbeddingRefused):
+            answer.set_exception(outcome)
+        else:
+            answer.set_result(outcome)
+
+    with contextlib.suppress(RuntimeError):  # the loop has ended, and the connection with it
+        answer.get_loop().call_soon_threadsafe(settle)
+
+
+def _stopping() -> EmbeddingRefused:
+    return unavailable("The server is starting or stopping.", retry_after_s=_STOPPING_RETRY_S)
+
+
+def _client_of(request: Request) -> str:
+    """Return whose share of the engine a request takes that names no user: its connection's."""
+    return "" if request.client is None else f"{request.client.host}:{request.client.port}"
+
+
+def _route(path: str, endpoint: Answering, method: str) -> Route:
+    route = Route(path, endpoint, methods=[method])
+    route.methods = {method}
+    return route

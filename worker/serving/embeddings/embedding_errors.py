@@ -8,7 +8,7 @@ import math
 from collections.abc import Collection
 from typing import Final, Literal
 
-from worker.serving.responses import as_json, retry_after
+from worker.serving.responses import HttpError, as_json, retry_after
 
 ErrorType = Literal["invalid_request_error", "authentication_error", "permission_error", "rate_limit_error", "server_error"]
 """OpenAI's."""
@@ -18,7 +18,7 @@ MOST_RETRY_S: Final = 120
 _SHOWN_CHARACTERS: Final = 100
 """Of a name that a client sent."""
 _BAD_REQUEST, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TIMED_OUT, _TOO_LARGE = 400, 401, 403, 404, 408, 413
-_TOO_MANY, _UNAVAILABLE, _TOO_LATE = 429, 503, 504
+_TOO_MANY, _INTERNAL, _UNAVAILABLE, _TOO_LATE = 429, 500, 503, 504
 
 
 class EmbeddingRefused(Exception):
@@ -64,6 +64,26 @@ class EmbeddingRefused(Exception):
         if self.status == _TOO_MANY:
             return "Overloaded"
         return "Backend" if self.error_type == "server_error" else "Validation"
+
+
+def refusal_of(error: HttpError) -> EmbeddingRefused:
+    """Return what another check of the server refused, in this API's terms."""
+    message = str(error)
+    if error.status == _UNAUTHORIZED:
+        return EmbeddingRefused(_UNAUTHORIZED, message, error_type="authentication_error", code="invalid_api_key")
+    if error.status == _FORBIDDEN:
+        return EmbeddingRefused(_FORBIDDEN, message, error_type="permission_error")
+    return EmbeddingRefused(error.status, message, code=error.code)
+
+
+def not_routed(status: int, path: str) -> EmbeddingRefused:
+    """404 or 405: nothing is there, or it is asked for in another way."""
+    return EmbeddingRefused(status, f"Invalid URL or method: '{path[:_SHOWN_CHARACTERS]}'.", code="unknown_url")
+
+
+def internal_error() -> EmbeddingRefused:
+    """500: a fault of ours, of which the log says more."""
+    return EmbeddingRefused(_INTERNAL, "The server had an error; its log says more.", error_type="server_error")
 
 
 def bad_request(message: str, *, param: str | None = None, code: str | None = None) -> EmbeddingRefused:

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,9 +11,10 @@ from worker.embedding.pool.lease import Lease, PoolRefused
 from worker.serving.embeddings.embedding_errors import unavailable
 from worker.serving.embeddings.models_document import ServedFacts
 from worker.serving.embeddings.served_model import ServedModel
+from worker.serving.embeddings.served_tally import ServedTally
 
 
-class OpenedModel(Protocol):
+class PooledModel(Protocol):
     """A model of the pool."""
 
     @property
@@ -21,7 +22,7 @@ class OpenedModel(Protocol):
         """What answers requests."""
 
 
-AskPool = Callable[[str, Callable[[Lease[OpenedModel]], None], Callable[[PoolRefused], None]], None]
+AskPool = Callable[[str, Callable[[Lease[PooledModel]], None], Callable[[PoolRefused], None]], None]
 """`ModelPool.ask`."""
 
 
@@ -47,13 +48,10 @@ class EmbeddingModels:
     """The model that each name and alias means."""
     rules: Mapping[str, ModelRules]
     """By model."""
+    tallies: Mapping[str, ServedTally]
+    """By model, and of requests that were refused."""
     ask_pool: AskPool
     facts: Callable[[], Sequence[ServedFacts]]
-
-    @property
-    def known(self) -> Collection[str]:
-        """All names and aliases."""
-        return self.names.keys()
 
     @asynccontextmanager
     async def leased(self, name: str) -> AsyncIterator[ServedModel]:
@@ -68,11 +66,11 @@ class EmbeddingModels:
         finally:
             lease.release()
 
-    async def _lease(self, model: str) -> Lease[OpenedModel]:
+    async def _lease(self, model: str) -> Lease[PooledModel]:
         loop = asyncio.get_running_loop()
-        leased: asyncio.Future[Lease[OpenedModel]] = loop.create_future()
+        leased: asyncio.Future[Lease[PooledModel]] = loop.create_future()
 
-        def take(lease: Lease[OpenedModel]) -> None:
+        def take(lease: Lease[PooledModel]) -> None:
             def settle() -> None:
                 if leased.done():  # the client has gone
                     lease.release()

@@ -29,6 +29,22 @@ class EmbeddedInputs:
     """Places of the inputs that were cut, ascending."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkTerms:
+    """How the inputs of a request are embedded."""
+
+    prefix: str = ""
+    """Put before each text."""
+    requester: str = ""
+    """Whose share of the engine it takes."""
+    urgency: Urgency = "online"
+    truncate: Truncate = "no"
+    deadline_s: float = float("inf")
+    """On the monotonic clock."""
+    param: str = "input"
+    """What the request calls its inputs."""
+
+
 class EmbeddingWork:
     """Exactly one of `resolve`'s two outcomes is called once, unless the client hangs up first.
 
@@ -39,27 +55,13 @@ class EmbeddingWork:
         self,
         inputs: Sequence[str] | Sequence[TokenIds],
         dim: int,
-        *,
-        prefix: str,
-        requester: str,
+        terms: WorkTerms,
         resolve: Callable[[EmbeddedInputs | EmbeddingRefused], None],
-        urgency: Urgency = "online",
-        truncate: Truncate = "no",
-        deadline_s: float = float("inf"),
-        param: str = "input",
     ) -> None:
-        """`inputs`: texts, or token ids that the model's own tokenizer may have written. `deadline_s` is on the monotonic clock.
-
-        `requester` is whose share of the engine it takes, `param` what the request calls its inputs.
-        """
+        """`inputs`: texts, or token ids that the model's own tokenizer may have written; `dim`: components of a vector."""
         self.inputs = inputs
-        self.prefix = prefix
-        self.requester = requester
-        self.urgency = urgency
-        self.truncate = truncate
-        self.param = param
+        self.terms = terms
         self._resolve = resolve
-        self._deadline_s = deadline_s
         self._lock = threading.Lock()
         self._vectors = np.empty((len(inputs), dim), dtype=np.float32)
         self._missing = len(inputs)
@@ -74,7 +76,7 @@ class EmbeddingWork:
 
     def is_late(self, now_s: float) -> bool:
         """Whether nobody waits for its vectors any more."""
-        return self._is_over or now_s >= self._deadline_s
+        return self._is_over or now_s >= self.terms.deadline_s
 
     def hang_up(self) -> None:
         """Drop what is left of it: the client has gone."""
@@ -88,7 +90,7 @@ class EmbeddingWork:
             self._truncated += truncated
             so_far = self._tokens
         if so_far > MOST_TOKENS:
-            self.refuse(too_many_tokens(param=self.param, tokens=so_far, most_tokens=MOST_TOKENS))
+            self.refuse(too_many_tokens(param=self.terms.param, tokens=so_far, most_tokens=MOST_TOKENS))
 
     def put(self, place: int, vector: Vector) -> None:
         """Take the vector of an input; the last one answers the request."""

@@ -21,6 +21,7 @@ from worker.embedding.model.vectors import EmbeddingFailed, TokenIds
 from worker.runtime.fair_share import FairQueue
 from worker.runtime.lane import Lane
 from worker.runtime.stage import Crash, Stage, empty
+from worker.serving.embeddings.embedding_bodies import InputType
 from worker.serving.embeddings.embedding_errors import EmbeddingRefused, no_vector
 from worker.serving.embeddings.embedding_work import EmbeddingWork, WorkSlice
 from worker.serving.embeddings.served_tally import ServedTally
@@ -35,12 +36,14 @@ class ServedModel:
     Thread: any; it has one of its own, and those of its embedder.
     """
 
-    def __init__(self, name: str, loaded: LoadedModel, embedder: Embedder, levels: Levels, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, name: str, loaded: LoadedModel, embedder: Embedder, levels: Levels, tally: ServedTally, clock: Callable[[], float]
+    ) -> None:
         """`embedder` and `levels` are those of the model. Raises ModelError."""
         prepared = loaded.prepared
         self.name = name
         self.loaded = loaded
-        self.tally = ServedTally()
+        self.tally = tally
         self.own_ids = own_token_ids(
             prepared.tokenizer_json.read_text(encoding="utf-8"), vocabulary_size=prepared.vocabulary_size, max_tokens=prepared.max_tokens
         )
@@ -49,7 +52,7 @@ class ServedModel:
         self._clock = clock
         self._tokenizer = loaded.new_tokenizer()
         self._digesters = {prefix: Digester(loaded.space, prefix) for prefix in {"", prepared.document_prefix, prepared.query_prefix}}
-        shared: FairQueue[WorkSlice] = FairQueue(topic_of=lambda one: one.work.requester, size_of=len)
+        shared: FairQueue[WorkSlice] = FairQueue(topic_of=lambda one: one.work.terms.requester, size_of=len)
         self.lane: Lane[WorkSlice] = Lane("serve", size=len, shared=shared)
         """In front of the prepare thread."""
 
@@ -57,6 +60,11 @@ class ServedModel:
     def dim(self) -> int:
         """Components of its vectors."""
         return self.loaded.space.dim
+
+    def prefix_of(self, input_type: InputType) -> str:
+        """Return what the model wants before each text of that type."""
+        prepared = self.loaded.prepared
+        return prepared.query_prefix if input_type == "query" else prepared.document_prefix
 
     def stage(self, on_crash: Crash) -> Stage:
         """Return the stage that empties the lane; it must end before the embedder is closed."""
@@ -81,7 +89,7 @@ class ServedModel:
             if one.work.is_late(now_s):
                 one.work.refuse_late()
         slices = [one for one in slices if not one.work.is_late(now_s)]
-        texts = [f"{one.work.prefix}{text}" for one in slices for text in one.inputs if isinstance(text, str)]
+        texts = [f"{one.work.terms.prefix}{text}" for one in slices for text in one.inputs if isinstance(text, str)]
         encoded = self._tokenizer.encode(texts)
         row = 0
         for one in slices:
@@ -95,7 +103,7 @@ class ServedModel:
     def _send_on(self, one: WorkSlice, ids: Sequence[TokenIds]) -> None:
         work = one.work
         try:
-            fitted = self.own_ids.fitted(ids, truncate=work.truncate, param=work.param, first=one.first)
+            fitted = self.own_ids.fitted(ids, truncate=work.terms.truncate, param=work.terms.param, first=one.first)
         except EmbeddingRefused as refused:
             work.refuse(refused)
             return
@@ -112,11 +120,11 @@ class ServedModel:
                 work.put(place, found[key].vector)
             else:
                 waiting.append(place)
-                encoded.append(EncodedText(text_ids.copy(), key, work.requester, work.urgency, is_late=work.is_late))
+                encoded.append(EncodedText(text_ids.copy(), key, work.terms.requester, work.terms.urgency, is_late=work.is_late))
         self.embedder.submit(encoded, partial(self._take_embedded, work, waiting, encoded))
 
     def _keys(self, one: WorkSlice, fitted: FittedTexts) -> list[CacheKey]:
-        digester = self._digesters[one.work.prefix]
+        digester = self._digesters[one.work.terms.prefix]
         cut = set(fitted.truncated)
         keys: list[CacheKey] = []
         for place, (given, ids) in enumerate(zip(one.inputs, fitted.ids, strict=True), one.first):
@@ -124,14 +132,16 @@ class ServedModel:
             keys.append(digester.digest(str(given)) if is_text else digester.digest_ids(ids))
         return keys
 
-    def _take_embedded(self, work: EmbeddingWork, places: Sequence[int], texts: Sequence[EncodedText], embedded: Sequence[Embedded]) -> None:
+    def _take_embedded(
+        self, work: EmbeddingWork, places: Sequence[int], texts: Sequence[EncodedText], embedded: Sequence[Embedded]
+    ) -> None:
         """Take vectors; on the embed thread."""
         for one in embedded:
             place = places[one.place]
             if isinstance(one.outcome, EmbeddingLate):
                 work.refuse_late()
             elif isinstance(one.outcome, EmbeddingFailed):
-                work.refuse(no_vector(param=f"{work.param}[{place}]", reason=one.outcome.reason))
+                work.refuse(no_vector(param=f"{work.terms.param}[{place}]", reason=one.outcome.reason))
             else:
                 self.tally.count("engine", len(texts[one.place].ids))
                 work.put(place, one.outcome)

@@ -1,0 +1,74 @@
+"""A model with an embedder of its own: one of the embedding service's pool, or the only one of `vectail serve`."""
+
+import time
+
+from worker.embedding.batcher import Batcher, floor_tokens
+from worker.embedding.cache.vector_levels import Levels
+from worker.embedding.embedder import Embedder
+from worker.embedding.guarded_engine import GuardedEngine
+from worker.embedding.loaded import LoadedModel
+from worker.runtime.fair_lock import FairLock
+from worker.runtime.stage import Crash, Stage
+from worker.runtime.surroundings import Surroundings
+from worker.serving.embeddings.served_model import ServedModel
+from worker.serving.embeddings.served_tally import ServedTally
+
+_CLOSE_S = 60.0
+
+
+class OpenedModel:
+    """Answers requests from its making until `close`.
+
+    Thread: `close` the pool's, or main; three of its own.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        loaded: LoadedModel,
+        *,
+        levels: Levels,
+        tally: ServedTally,
+        slot: FairLock,
+        target_batch_s: float,
+        surroundings: Surroundings,
+        on_crash: Crash,
+    ) -> None:
+        """Takes the engine of `loaded` over. Raises ModelError, having taken nothing."""
+        batch_tokens = loaded.engine.batch_tokens
+        self.guarded_engine = GuardedEngine(
+            loaded.engine, loaded.golden, new_engine=loaded.new_engine, say=surroundings.say, clock=surroundings.clock
+        )
+        self.embedder = Embedder(
+            batcher=Batcher(
+                budget_tokens=batch_tokens,
+                bulk_floor_tokens=floor_tokens(batch_tokens),
+                online_floor_tokens=floor_tokens(batch_tokens),
+                target_s=target_batch_s,
+                topic_of=lambda waiting: waiting.text.topic,
+            ),
+            engine=self.guarded_engine,
+            cache=levels,
+            memory=levels.memory,
+            slot=slot,
+        )
+        self.served = ServedModel(name, loaded, self.embedder, levels, tally, time.monotonic)
+        self.stages = [
+            self.served.stage(on_crash),
+            Stage(f"engine-{name}", self.embedder.compute, on_crash),
+            Stage(f"embed-{name}", self.embedder.deliver, on_crash),
+        ]
+        for stage in self.stages:
+            stage.start()
+
+    def close(self, within_s: float = _CLOSE_S) -> None:
+        """Answer what was taken, end the threads and free the model; nothing is freed that a thread still uses after `within_s`."""
+        until_s = time.monotonic() + within_s
+        self.served.lane.close()
+        self.stages[0].join(within_s)
+        self.embedder.close()
+        for stage in self.stages:
+            stage.join(max(until_s - time.monotonic(), 0.0))
+        if not any(stage.is_alive() for stage in self.stages):
+            self.served.close()
+            self.guarded_engine.close()
