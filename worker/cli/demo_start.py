@@ -15,7 +15,7 @@ from worker.cli.verb_options import DemoOptions
 from worker.runtime.listening import HttpRefused, Listening, listen
 from worker.settings.settings import Settings
 
-EngineName = Literal["vllm", "llama"]
+EngineName = Literal["vllm", "llama", "remote"]
 
 WORTH_WAITING_BYTES: Final = 500_000_000
 """Files of this size are indexed for more than a minute (57,900 known lines of 141 bytes a second on two cores: `benchmarks/README.md`), so
@@ -77,8 +77,8 @@ def choose_engine(installed: EngineName, files: Sequence[str], *, is_named: bool
     The size of standard input is unknown, so it counts as small.
     """
     loading = "Loading vLLM and the model, about 20 seconds"
-    if installed == "llama":
-        return EngineChoice("llama", "Loading the model …")
+    if installed != "vllm":
+        return EngineChoice(installed, "Loading the model …")
     if is_named:
         return EngineChoice("vllm", f"{loading} …")
     size_bytes = sum(Path(file).stat().st_size for file in files if file != STDIN)

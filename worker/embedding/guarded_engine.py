@@ -4,24 +4,34 @@ The compute step passes token ids; each text gets a vector or the reason why it 
 
 1. A text is rejected only if it fails *alone* and the golden texts pass on the same engine right after it.
 2. A batch that does not fit into memory is halved, and later batches are smaller. Lack of memory never rejects a text.
-3. An engine is broken if it died, returned the wrong number of vectors or failed the golden texts. A new engine replaces it and
+3. An engine in another process that is away is waited for, as long as it takes: nothing is rejected, nothing is lost.
+4. An engine is broken if it died, returned the wrong number of vectors or failed the golden texts. A new engine replaces it and
    computes the batch again. After `REBUILDS` new engines in a row the service stops and commits nothing more.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
 
-from worker.embedding.engine.engine import Engine, EngineDied, OutOfMemory, TextTooLong
+from worker.embedding.engine.engine import Engine, EngineAway, EngineDied, OutOfMemory, TextTooLong
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.golden import Golden
 from worker.embedding.model.vectors import EmbeddingFailed, Outcome, TokenIds, Vectors
+from worker.runtime.stage import Abandoned
 
 T = TypeVar("T")
 
+AWAY_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+"""Pauses before an engine that is away is asked again; the last one repeats."""
 REBUILDS = 3
 """New engines in a row, without a good batch in between."""
+
+
+def _sleep(seconds: float) -> bool:
+    time.sleep(seconds)
+    return False
 
 
 class EngineFailed(Exception):
@@ -42,32 +52,42 @@ class GuardedEngine:
         new_engine: Callable[[], Engine],
         say: Callable[[str], None],
         clock: Callable[[], float],
+        pause: Callable[[float], bool] = _sleep,
     ) -> None:
-        """`new_engine` loads another engine like this one; it may raise ModelError."""
+        """`new_engine` loads another engine like this one; it may raise ModelError.
+
+        `pause` waits for some seconds; it returns True, at once, when the service gives up what is in hand.
+        """
         self._engine = engine
         self._golden = golden
         self._new_engine = new_engine
         self._say = say
         self._clock = clock
+        self._pause = pause
         self._rebuilds = 0
+        self._refusals = 0
+        """Calls in a row for which the engine was away."""
         self.limit_tokens = engine.batch_tokens
         """Most tokens that a batch should have: the engine's budget, or less after it ran out of memory."""
         self.restarts = 0
         """Attempts to replace a broken engine."""
         self.is_up = True
-        """False while a new engine is loading, and after none could be loaded."""
+        """False while a new engine is loading, after none could be loaded, and while one in another process is away."""
         self.busy_since_s: float | None = None
         """When the current call to the engine, or the loading of a new one, began; None while idle."""
 
     def embed(self, texts: Sequence[TokenIds]) -> list[Outcome]:
-        """Embed one batch; returns one outcome per text, in order. Raises EngineFailed."""
+        """Embed one batch; returns one outcome per text, in order. Raises EngineFailed, and Abandoned while the engine is away."""
         while True:
             try:
                 outcomes = self._attempt(texts)
+            except EngineAway as away:
+                self._wait(away)
             except EngineFailed as failed:
                 self._rebuild(failed)
             else:
                 self._rebuilds = 0
+                self._note_answer()
                 return outcomes
 
     def check_engine(self) -> None:
@@ -79,6 +99,8 @@ class GuardedEngine:
                 raise EngineFailed(f"the golden texts do not fit into memory: {error}") from error
             self.check_engine()
             return
+        except EngineAway:
+            raise
         except (RuntimeError, ValueError) as error:
             raise EngineFailed(f"the engine fails on the golden texts: {error}") from error
         if worst < WORST_ALLOWED_COSINE:
@@ -91,6 +113,8 @@ class GuardedEngine:
     def _attempt(self, texts: Sequence[TokenIds]) -> list[Outcome]:
         try:
             vectors = self._timed(lambda: self._engine.embed(texts))
+        except EngineAway:
+            raise
         except EngineDied as error:
             raise EngineFailed(str(error)) from error
         except OutOfMemory as error:
@@ -134,6 +158,22 @@ class GuardedEngine:
         middle = len(texts) // 2
         return self._attempt(texts[:middle]) + self._attempt(texts[middle:])
 
+    def _wait(self, away: EngineAway) -> None:
+        """Wait before an engine that is away is asked again. Raises Abandoned if the service gives up meanwhile."""
+        if self.is_up:
+            self.is_up = False
+            self._say(f"the engine is away ({away}); its texts are held, and it is asked again until it answers")
+        seconds = max(away.retry_s, AWAY_S[min(self._refusals, len(AWAY_S) - 1)])
+        self._refusals += 1
+        if self._pause(seconds):
+            raise Abandoned
+
+    def _note_answer(self) -> None:
+        if self._refusals:
+            self._refusals = 0
+            self.is_up = True
+            self._say("the engine answers again")
+
     def _rebuild(self, failed: EngineFailed) -> None:
         """Replace the engine. Raises EngineFailed after `REBUILDS` new engines in a row."""
         last: Exception = failed
@@ -146,7 +186,7 @@ class GuardedEngine:
             try:
                 self._engine = self._timed(self._new_engine)
                 self.check_engine()
-            except (ModelError, EngineFailed) as error:
+            except (ModelError, EngineFailed, EngineAway) as error:
                 last = error
             else:
                 self.is_up = True

@@ -13,6 +13,7 @@ from worker.embedding.engine.cpu_count import cpu_count
 from worker.embedding.engine.engine import Engine
 from worker.embedding.engine.llama import LlamaEngine
 from worker.embedding.engine.matryoshka import TruncatingEngine, truncated
+from worker.embedding.engine.remote import RemoteEngine
 from worker.embedding.guarded_engine import WORST_ALLOWED_COSINE, worst_cosine
 from worker.embedding.model.errors import ModelError, WrongVectors
 from worker.embedding.model.folder import TUNED
@@ -111,7 +112,7 @@ def load_model(settings: Settings) -> LoadedModel:
     return LoadedModel(prepared=prepared, space=space, engine=engine, golden=golden, new_engine=new_engine)
 
 
-def chosen_engine(settings: EngineTable) -> Literal["vllm", "llama"]:
+def chosen_engine(settings: EngineTable) -> Literal["vllm", "llama", "remote"]:
     """Return the engine that the settings choose on this machine."""
     if settings.name != "auto":
         return settings.name
@@ -122,7 +123,12 @@ def open_engine(settings: EngineTable, model: PreparedModel, dim: int) -> Engine
     """Load the engine that the settings choose, with vectors of `dim` components. Raises ModelError."""
     threads = settings.threads or cpu_count()
     engine: Engine
-    if chosen_engine(settings) == "vllm":
+    chosen = chosen_engine(settings)
+    if chosen == "remote":
+        engine = RemoteEngine(
+            model, space=space_of(model).id, url=settings.url, token=settings.token.get_secret_value(), batch_tokens=settings.batch_tokens
+        )
+    elif chosen == "vllm":
         engine = _vllm(settings, model, threads)
     else:
         engine = LlamaEngine(model, threads=threads, batch_tokens=settings.batch_tokens)

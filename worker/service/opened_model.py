@@ -37,7 +37,12 @@ class OpenedModel:
         """Takes the engine of `loaded` over. Raises ModelError, having taken nothing."""
         batch_tokens = loaded.engine.batch_tokens
         self.guarded_engine = GuardedEngine(
-            loaded.engine, loaded.golden, new_engine=loaded.new_engine, say=surroundings.say, clock=surroundings.clock
+            loaded.engine,
+            loaded.golden,
+            new_engine=loaded.new_engine,
+            say=surroundings.say,
+            clock=surroundings.clock,
+            pause=surroundings.pause,
         )
         self.embedder = Embedder(
             batcher=Batcher(

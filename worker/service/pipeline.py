@@ -58,7 +58,9 @@ class Pipeline:
         index = IndexLevel(sink.templates.vectors, say=say, clock=clock, draw=random.SystemRandom().random)
         memory = MemoryCache(settings.cache.memory_bytes) if embeddings is None else embeddings.memory
         self.levels = Levels(memory=memory, redis=redis, index=index.find, fail_point=fail_point)
-        self.guarded_engine = GuardedEngine(model.engine, model.golden, new_engine=model.new_engine, say=say, clock=clock)
+        self.guarded_engine = GuardedEngine(
+            model.engine, model.golden, new_engine=model.new_engine, say=say, clock=clock, pause=surroundings.pause
+        )
         batch_tokens = model.engine.batch_tokens
         self.embedder = Embedder(
             batcher=Batcher(

@@ -6,10 +6,12 @@ bounds stand here and nowhere else, and each setting's docstring is its entry in
 
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self, get_args
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from consumers.kafka.source_settings import KafkaSourceSettings, TopicName
+from consumers.registry_settings import BearerToken
 
 if TYPE_CHECKING:
     from consumers.text.mask import Masker
@@ -153,8 +155,14 @@ class ModelTable(Table):
 class EngineTable(Table):
     """The library that computes the vectors."""
 
-    name: Literal["auto", "vllm", "llama"] = "auto"
-    """`auto`: vLLM where it is installed, else llama.cpp; `vectail demo` takes llama.cpp unless its files are large."""
+    name: Literal["auto", "vllm", "llama", "remote"] = "auto"
+    """`auto`: vLLM where it is installed, else llama.cpp; `vectail demo` takes llama.cpp unless its files are large. `remote`: the service
+    at `engine.url`."""
+    url: str = ""
+    """Of `vectail serve`, or of another server with OpenAI's API that takes token ids: `http://HOST:PORT`. Only with `remote`. The worker
+    holds its texts while the service is away."""
+    token: BearerToken = SecretStr("")
+    """What `engine.url` wants as a bearer token: its `serve.token`. Empty: nothing."""
     threads: int | None = Field(default=None, ge=1)
     """Threads that compute. Not set: as many as the process has cores, or as its control group's quota allows."""
     batch_tokens: int | None = Field(default=None, ge=64)
@@ -165,6 +173,12 @@ class EngineTable(Table):
     """Share of a GPU's memory for vLLM; `run --workers N` divides it among the N workers."""
     watchdog_s: float = Field(default=180.0, ge=1)
     """Seconds after which a batch that has not finished ends the worker, with the stacks of all threads in the log."""
+
+    @model_validator(mode="after")
+    def _check_url(self) -> Self:
+        if self.name == "remote" and not (self.url.startswith(("http://", "https://")) and urlsplit(self.url).hostname):
+            raise ValueError("engine.name is remote: set engine.url to http:// or https:// and a host")
+        return self
 
 
 class CacheTable(Table):

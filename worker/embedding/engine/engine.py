@@ -11,6 +11,17 @@ from numpy.typing import NDArray
 
 from worker.embedding.model.vectors import TokenIds, Vectors
 
+_MEMORY_WORDS = (
+    "out of memory",
+    "can't allocate memory",
+    "failed to allocate memory",
+    "not enough memory",
+    "bad_alloc",
+    "bad allocation",
+    "could not create a memory object",
+    "alloc_failed",
+)
+
 
 class TextTooLong(ValueError):
     """A sequence exceeds the model's limit; raised before the native code sees it (which would abort the process)."""
@@ -24,6 +35,15 @@ class EngineDied(RuntimeError):
     """The engine has failed for good; a new one is needed."""
 
 
+class EngineAway(RuntimeError):
+    """An engine in another process cannot be reached or has no time; it is no fault of the text, and may pass."""
+
+    def __init__(self, reason: str, *, retry_s: float = 0.0) -> None:
+        """`retry_s`: when it said that it may be asked again; 0: it said nothing."""
+        super().__init__(reason)
+        self.retry_s = retry_s
+
+
 class Engine(Protocol):
     """A loaded model; row i of its answer belongs to text i of the batch.
 
@@ -31,7 +51,7 @@ class Engine(Protocol):
     """
 
     name: str
-    """As shown to the user: `llama.cpp` or `vllm`."""
+    """As shown to the user: `llama.cpp`, say."""
     dim: int
     max_tokens: int
     """Longest sequence in tokens, special tokens included."""
@@ -42,12 +62,17 @@ class Engine(Protocol):
         """Embed one batch: n sequences of at most `batch_tokens` tokens together. Blocks.
 
         Returns float32[n, dim]: row i belongs to sequence i and has length 1, or is zero or not finite where the model gives no
-        usable vector. Raises TextTooLong, ValueError for a batch that breaks these bounds, OutOfMemory, EngineDied, or RuntimeError with
-        the native code's reason.
+        usable vector. Raises TextTooLong, ValueError for a batch that breaks these bounds, OutOfMemory, EngineDied, EngineAway, or
+        RuntimeError with the native code's reason.
         """
 
     def close(self) -> None:
         """Free the model; safe to call twice."""
+
+
+def is_lack_of_memory(error: BaseException) -> bool:
+    """Whether a smaller batch may pass: torch, oneDNN, cuBLAS, ONNX Runtime and C++ each word it differently."""
+    return isinstance(error, MemoryError) or any(word in str(error).lower() for word in _MEMORY_WORDS)
 
 
 def checked_lengths(batch: Sequence[TokenIds], *, max_tokens: int, batch_tokens: int) -> NDArray[np.int64]:
