@@ -8,6 +8,7 @@ from tests.sabotage.decode_mutations import DECODE_MUTATIONS
 from tests.sabotage.embeddings_mutations import EMBEDDINGS_MUTATIONS
 from tests.sabotage.indexing_mutations import INDEXING_MUTATIONS
 from tests.sabotage.mutation import mutations_of
+from tests.sabotage.pool_mutations import POOL_MUTATIONS
 from tests.sabotage.query_mutations import QUERY_MUTATIONS
 from tests.sabotage.service_mutations import SERVICE_MUTATIONS
 from tests.sabotage.sink_mutations import SINK_MUTATIONS
@@ -20,6 +21,7 @@ MUTATIONS = mutations_of(
     SINK_MUTATIONS,
     INDEXING_MUTATIONS,
     VECTOR_MUTATIONS,
+    POOL_MUTATIONS,
     QUERY_MUTATIONS,
     COMMAND_MUTATIONS,
     SERVICE_MUTATIONS,

@@ -179,7 +179,7 @@ class PoolStates(Generic[W]):
         return min(firsts, default=None)
 
     def next_change_s(self, now_s: float) -> float | None:
-        """Return when time alone may change what `next_step` returns."""
+        """Return when time alone may change what `next_step` returns: sums as there, since differences are rounded otherwise."""
         moments = []
         for model in self._models.values():
             if model.waiting:
@@ -231,15 +231,15 @@ class PoolStates(Generic[W]):
     def _drain(self, first: _Model[W] | None, now_s: float) -> None:
         """Let models drain that are idle for too long, or in the way of the model that is loaded next."""
         for model in self._ready():
-            if not model.leases and model.table.idle_s is not None and now_s - model.used_s >= model.table.idle_s:
+            if not model.leases and model.table.idle_s is not None and now_s >= model.used_s + model.table.idle_s:
                 model.state = "draining"
         staying_bytes = sum(model.held_bytes for model in self._models.values() if model.state != "draining")
         needed_bytes = staying_bytes - self._budget_bytes + (0 if first is None else first.size_bytes or 0)
         if needed_bytes <= 0:
             return
-        may_go = [model for model in self._ready() if now_s - model.ready_s >= MIN_STAY_S]
+        may_go = [model for model in self._ready() if now_s >= model.ready_s + MIN_STAY_S]
         victims = _victims((model for model in may_go if not model.leases), needed_bytes)
-        if not victims and first is not None and now_s - first.waiting[0][0] >= self._load_wait_s / 2:
+        if not victims and first is not None and now_s >= first.waiting[0][0] + self._load_wait_s / 2:
             victims = _victims(may_go, needed_bytes)
         for name in victims:
             self._models[name].state = "draining"

@@ -1,0 +1,59 @@
+"""Mutations of the pool of models: what is leased, loaded and closed, and when."""
+
+from tests.sabotage.mutation import Changes
+
+_MACHINE = "properties/test_model_pool.py"
+_THREADS = "worker/embedding/pool/test_model_pool.py"
+
+POOL_MUTATIONS: Changes = {
+    "worker/embedding/pool/pool_states.py: a model is closed under those who use it": (
+        'if model.state == "draining" and not model.leases:',
+        'if model.state == "draining":',
+        _MACHINE,
+    ),
+    "worker/embedding/pool/pool_states.py: one model more than the budget allows is loaded": (
+        "self.held_bytes + (first.size_bytes or 0) <= self._budget_bytes:",
+        "self.held_bytes <= self._budget_bytes:",
+        _MACHINE,
+    ),
+    "worker/embedding/pool/pool_states.py: a load that failed is tried again by each request": (
+        'if model.state == "failed" and now_s < model.retry_s:',
+        'if model.state == "failed" and now_s < 0:',
+        _MACHINE,
+    ),
+    "worker/embedding/pool/pool_states.py: a pinned model goes when another one needs room": (
+        'if model.state == "ready" and not model.table.pin]',
+        'if model.state == "ready"]',
+        _MACHINE,
+    ),
+    "worker/embedding/pool/pool_states.py: models that take turns are loaded and closed all the time": (
+        "if now_s >= model.ready_s + MIN_STAY_S]",
+        "if now_s >= model.ready_s]",
+        _MACHINE,
+    ),
+    "worker/embedding/pool/pool_states.py: a model that is always in use keeps others out for ever": (
+        "now_s >= first.waiting[0][0] + self._load_wait_s / 2:",
+        "now_s >= first.waiting[0][0] + self._load_wait_s * 2:",
+        f"{_THREADS}::a_model_in_use_all_the_time_makes_room_after_half_of_the_patience",
+    ),
+    "worker/embedding/pool/pool_states.py: whoever waits for a load that fails waits on": (
+        "        return self._refuse_all(model, PoolRefused(name, error, FAILED_WAIT_S))\n",
+        "        return []\n",
+        _MACHINE,
+    ),
+    "worker/embedding/pool/victims.py: models go although another one does not fit without them either": (
+        "    if sum(one.size_bytes for one in oldest_first) < needed_bytes:\n        return []\n",
+        "",
+        "properties/test_model_pool.py::victims_suffice_and_none_goes_in_vain",
+    ),
+    "worker/embedding/pool/lease.py: a lease that is given back twice counts twice": (
+        "            if self._is_released:\n                return\n",
+        "",
+        f"{_THREADS}::a_lease_given_back_twice_counts_once_and_makes_room_only_then",
+    ),
+    "worker/embedding/pool/model_pool.py: a model with wrong vectors is loaded again each half minute": (
+        "if error and self._source.version(table) == version:",
+        "if error and self._source.version(table) != version:",
+        f"{_THREADS}::a_model_with_wrong_vectors_is_loaded_again_only_once_its_files_have_changed",
+    ),
+}
