@@ -36,8 +36,10 @@ _SCALARS: Final = {
     "bytes": _TYPES.TYPE_BYTES,
     "double": _TYPES.TYPE_DOUBLE,
     "fixed64": _TYPES.TYPE_FIXED64,
+    "float": _TYPES.TYPE_FLOAT,
     "int32": _TYPES.TYPE_INT32,
     "int64": _TYPES.TYPE_INT64,
+    "string": _TYPES.TYPE_STRING,
 }
 _WELL_KNOWN: Final = {
     module.DESCRIPTOR.name: module.DESCRIPTOR.serialized_pb

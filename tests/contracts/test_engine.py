@@ -1,4 +1,4 @@
-"""The contract of every engine, run on the fake, llama.cpp, vLLM if installed, and one with cut vectors."""
+"""The contract of every engine, run on the fake, llama.cpp, ONNX Runtime, vLLM if installed, and one with cut vectors."""
 
 from collections.abc import Callable, Iterator
 
@@ -12,6 +12,7 @@ from tests.heavy import need
 from worker.embedding.engine.engine import Engine, TextTooLong
 from worker.embedding.engine.llama import LlamaEngine
 from worker.embedding.engine.matryoshka import TruncatingEngine
+from worker.embedding.engine.onnx import OnnxEngine
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.model.vectors import TokenIds
 
@@ -27,6 +28,10 @@ def _llama(model: PreparedModel) -> Engine:
     return LlamaEngine(model, threads=2)
 
 
+def _onnx(model: PreparedModel) -> Engine:
+    return OnnxEngine(model, threads=2)
+
+
 def _truncating(model: PreparedModel) -> Engine:
     return TruncatingEngine(LlamaEngine(model, threads=1), 64)  # two would spin for each other on a busy machine
 
@@ -38,7 +43,13 @@ def _vllm(model: PreparedModel) -> Engine:
     return VllmEngine(model, threads=2)
 
 
-ENGINES: dict[str, Callable[[PreparedModel], Engine]] = {"fake": _fake, "llama.cpp": _llama, "truncating": _truncating, "vllm": _vllm}
+ENGINES: dict[str, Callable[[PreparedModel], Engine]] = {
+    "fake": _fake,
+    "llama.cpp": _llama,
+    "onnx": _onnx,
+    "truncating": _truncating,
+    "vllm": _vllm,
+}
 
 
 NAMES = [pytest.param(name, marks=[pytest.mark.long] if name == "vllm" else []) for name in ENGINES]

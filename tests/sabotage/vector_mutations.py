@@ -118,10 +118,10 @@ VECTOR_MUTATIONS: Changes = {
         "vectors[:, -dims:]",
         "worker/embedding/engine/test_matryoshka.py::the_first_components_are_kept_and_scaled_to_length_1",
     ),
-    "worker/embedding/engine/vllm_library.py: a text is blamed for lack of memory on a GPU": (
+    "worker/embedding/engine/engine.py: a text is blamed for lack of memory on a GPU": (
         "any(word in str(error).lower() for word in _MEMORY_WORDS)",
         "any(word in str(error) for word in _MEMORY_WORDS)",
-        "worker/embedding/engine/test_vllm_faults.py::lack_of_memory_is_told_from_other_failures",
+        "worker/embedding/engine/test_engine_bounds.py::lack_of_memory_is_told_from_other_failures",
     ),
     "worker/embedding/model/folder.py: a model without a list of modules is pooled by its first token": (
         'return pooling or "mean"',

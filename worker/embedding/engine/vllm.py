@@ -21,12 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from worker.embedding.engine.engine import EngineDied, OutOfMemory, checked_lengths, normalized
+from worker.embedding.engine.engine import EngineDied, OutOfMemory, checked_lengths, is_lack_of_memory, normalized
 from worker.embedding.engine.vllm_library import (
     FAILURES,
     NumberFormat,
     chosen_number_format,
-    is_lack_of_memory,
     load_library,
     one_line,
     set_environment,

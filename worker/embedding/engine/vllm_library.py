@@ -86,24 +86,9 @@ def _cpu_has_bfloat16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
 FAILURES = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, AssertionError, MemoryError, OSError, ImportError)
 """What a batch or a load may fail with; all of it is handled, none may crash the worker."""
 
-_MEMORY_WORDS = (
-    "out of memory",
-    "can't allocate memory",
-    "not enough memory",
-    "bad_alloc",
-    "bad allocation",
-    "could not create a memory object",
-    "alloc_failed",
-)
-
 _OUR_NAMES = {"gpu_memory_utilization": "engine.memory_share", "--gpu-memory-utilization": "engine.memory_share"}
 
 _SHOWN_LINES, _SHOWN_CHARACTERS = 3, 300
-
-
-def is_lack_of_memory(error: BaseException) -> bool:
-    """Whether a smaller batch may pass: torch, oneDNN, cuBLAS and C++ each word it differently."""
-    return isinstance(error, MemoryError) or any(word in str(error).lower() for word in _MEMORY_WORDS)
 
 
 def one_line(error: BaseException) -> str:

@@ -1,14 +1,14 @@
 """Reads the weights of a BERT from its safetensors files, as float32 and under `BertModel`'s own names.
 
-`gguf_file`, `hf_folder` and `reference_model` get the same arrays. A model is one file or several shards, listed by
-`worker.embedding.model.folder`. Pickles are never loaded. Only this module knows the safetensors format.
+`gguf_file`, `hf_folder` and `reference_model` get the same arrays; `onnx_graph` gets their places in the file. A model is one file or
+several shards, listed by `worker.embedding.model.folder`. Pickles are never loaded. Only this module knows the safetensors format.
 """
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,14 @@ _LENGTH_BYTES = 8
 """Size of the header length, with which a safetensors file begins."""
 
 
+class StoredWeight(NamedTuple):
+    """Where a weight is in its file."""
+
+    shape: tuple[int, ...]
+    offset_bytes: int
+    size_bytes: int
+
+
 def read_weights(files: Sequence[Path]) -> Weights:
     """Read the weights that sentence vectors need from all shards. Raises ModelError."""
     weights: dict[str, NDArray[np.float32]] = {}
@@ -41,6 +49,20 @@ def read_weights(files: Sequence[Path]) -> Weights:
         except (OSError, SafetensorError, TypeError, ValueError, KeyError) as error:
             raise ModelError(f"{file} cannot be read: {error}") from error
     return weights
+
+
+def stored_weights(file: Path) -> dict[str, StoredWeight]:
+    """Return where each weight is in a safetensors file, under the file's own names. Raises ModelError."""
+    try:
+        with safe_open(file, framework="np"), file.open("rb") as stream:  # it checks the header, whose entries it does not give
+            header_bytes = int.from_bytes(stream.read(_LENGTH_BYTES), "little")
+            header: dict[str, Any] = json.loads(stream.read(header_bytes))
+        header.pop("__metadata__", None)
+        first = _LENGTH_BYTES + header_bytes
+        ranges = {name: entry["data_offsets"] for name, entry in header.items()}
+        return {name: StoredWeight(tuple(header[name]["shape"]), first + begin, end - begin) for name, (begin, end) in ranges.items()}
+    except (OSError, SafetensorError, ValueError, KeyError) as error:
+        raise ModelError(f"{file} cannot be read: {error}") from error
 
 
 def save_weights(weights: Mapping[str, NDArray[np.floating]], file: Path) -> None:
@@ -85,9 +107,6 @@ def _read_one(file: Path, stored: Any, name: str) -> NDArray[np.float32]:  # noq
 
 def _read_bfloat16(file: Path, name: str) -> NDArray[np.float32]:
     """Read bfloat16, for which NumPy has no type: the upper half of a float32. `safe_open` has already checked the header."""
-    with file.open("rb") as stream:
-        header_bytes = int.from_bytes(stream.read(_LENGTH_BYTES), "little")
-        entry = json.loads(stream.read(header_bytes))[name]
-    first, end = entry["data_offsets"]
-    halves = np.fromfile(file, dtype="<u2", count=(end - first) // 2, offset=_LENGTH_BYTES + header_bytes + first)
-    return (halves.astype(np.uint32) << 16).view(np.float32).reshape(entry["shape"])
+    shape, offset_bytes, size_bytes = stored_weights(file)[name]
+    halves = np.fromfile(file, dtype="<u2", count=size_bytes // 2, offset=offset_bytes)
+    return (halves.astype(np.uint32) << 16).view(np.float32).reshape(shape)

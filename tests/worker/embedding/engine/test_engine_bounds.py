@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from worker.embedding.engine.engine import TextTooLong, checked_lengths, normalized
+from worker.embedding.engine.engine import TextTooLong, checked_lengths, is_lack_of_memory, normalized
 from worker.embedding.model.vectors import TokenIds, Vectors
 
 
@@ -48,3 +48,20 @@ def test_a_row_of_zeros_stays_and_a_row_that_is_not_finite_stays_not_finite() ->
     assert not np.isfinite(np.linalg.norm(after[1:3], axis=1)).any()
     assert after[3].tolist() == pytest.approx([0.6, 0.8])
     assert normalized(np.array([[3e30, 4e30]], dtype=np.float32)).tolist() == [[0, 0]], "float32 cannot hold its length"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "CUDA out of memory. Tried to allocate 2.00 GiB",
+        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 24969216 bytes",
+        "std::bad_alloc",
+        "Failed to allocate memory for requested buffer of size 629145600",
+        "could not create a memory object",
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate(handle)",
+    ],
+)
+def test_lack_of_memory_is_told_from_other_failures(said: str) -> None:
+    assert is_lack_of_memory(RuntimeError(said))
+    assert is_lack_of_memory(MemoryError())
+    assert not is_lack_of_memory(RuntimeError("Unsupported CPU attention configuration: head_dim=16"))

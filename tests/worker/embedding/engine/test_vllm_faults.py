@@ -8,25 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.model_fixture import CACHE
-from worker.embedding.engine.vllm_library import is_lack_of_memory, one_line
+from worker.embedding.engine.vllm_library import one_line
 
 WAIT_S = 120
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "CUDA out of memory. Tried to allocate 2.00 GiB",
-        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 24969216 bytes",
-        "std::bad_alloc",
-        "could not create a memory object",
-        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate(handle)",
-    ],
-)
-def test_lack_of_memory_is_told_from_other_failures(said: str) -> None:
-    assert is_lack_of_memory(RuntimeError(said))
-    assert is_lack_of_memory(MemoryError())
-    assert not is_lack_of_memory(RuntimeError("Unsupported CPU attention configuration: head_dim=16"))
 
 
 def test_a_reason_is_one_line_in_the_names_of_our_settings() -> None:

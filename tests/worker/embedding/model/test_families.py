@@ -10,6 +10,7 @@ from tests.transformers_reference import transformers_vectors
 from tests.worker.embedding.model.tiny import Tiny, make_folder
 from worker.embedding.engine.llama import LlamaEngine
 from worker.embedding.engine.llama_native import free_model, load_model
+from worker.embedding.engine.onnx import OnnxEngine
 from worker.embedding.guarded_engine import worst_cosine
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.golden import load_golden
@@ -47,12 +48,12 @@ def prepared(source: Path, tmp_path: Path) -> PreparedModel:
     return prepare_model(source, tmp_path / "cache")
 
 
-def test_llama_cpp_agrees_with_the_golden_vectors(prepared: PreparedModel) -> None:
-    engine = LlamaEngine(prepared, threads=1)
+def test_llama_cpp_and_onnx_runtime_agree_with_the_golden_vectors(prepared: PreparedModel) -> None:
     golden = load_golden(prepared.golden)
     assert len(golden.ids) >= 2
-    assert worst_cosine(engine, golden) >= 0.9999
-    engine.close()
+    for engine, least in ((LlamaEngine(prepared, threads=1), 0.9999), (OnnxEngine(prepared, threads=1), 0.999999)):
+        assert worst_cosine(engine, golden) >= least
+        engine.close()
 
 
 @pytest.mark.usefixtures("transformers_installed")
