@@ -28,6 +28,9 @@ _FOR_EVER = 0
 class MemoryCache:
     """At most `cap_bytes` of entries, overhead included; rarely used ones are evicted first.
 
+    Vectors of several models share the room. The policy counts entries, so one that is larger than those of the first model counts as
+    several, and they go together.
+
     Thread: any.
     """
 
@@ -36,9 +39,13 @@ class MemoryCache:
         self._cap_bytes = cap_bytes
         self._lock = threading.Lock()
         self._policy: TlfuCore | None = None
-        self._components = 0
+        self._entries = 0
+        """Most entries of `_unit_bytes`."""
+        self._unit_bytes = 0
         self._kept: dict[CacheKey, tuple[int, Vector]] = {}
         """The policy's number for a key, and the vector."""
+        self._more: dict[CacheKey, list[int]] = {}
+        """The policy's further numbers for the key of a larger entry."""
         self._keys: dict[int, CacheKey] = {}
         """By the policy's number."""
 
@@ -52,29 +59,48 @@ class MemoryCache:
                 if (entry := entry_of(key)) is not None:
                     number, found[key] = entry
                     asked.append(number)
+            if self._more:
+                asked.extend(number for key in found for number in self._more.get(key, ()))
             if self._policy is not None and asked:
                 self._policy.access(asked)
         return found
 
     def put_many(self, vectors: Mapping[CacheKey, Vector]) -> None:
-        """Keep copies of vectors: a row would keep its batch's array alive. Raises ValueError for a second dimension."""
+        """Keep copies of vectors: a row would keep its batch's array alive."""
         with self._lock:
             for key, vector in vectors.items():
                 if self._policy is None:
-                    entries = min(self._cap_bytes // (vector.nbytes + ENTRY_BYTES), _MOST_ENTRIES)
-                    if entries == 0:
-                        return
-                    self._policy, self._components = TlfuCore(entries), len(vector)
-                if len(vector) != self._components:
-                    raise ValueError(f"a vector of {len(vector)} components among those of {self._components}")
+                    self._unit_bytes = vector.nbytes + ENTRY_BYTES
+                    self._entries = min(self._cap_bytes // self._unit_bytes, _MOST_ENTRIES)
+                    if self._entries == 0:
+                        continue
+                    self._policy = TlfuCore(self._entries)
                 self._keep(self._policy, key, vector.copy())
 
     def _keep(self, policy: TlfuCore, key: CacheKey, vector: Vector) -> None:
         number = hash(key) & _UNSIGNED_64
-        other = self._keys.get(number, key)
-        if other != key:  # two keys with one number: the policy cannot tell them apart
-            del self._kept[other]
-        self._keys[number] = key
+        units = -(-(vector.nbytes + ENTRY_BYTES) // self._unit_bytes)
+        more = [hash((number, place)) & _UNSIGNED_64 for place in range(1, units)]
+        if self._more.get(key, []) != more:
+            self._drop(policy, key)  # a vector of another length was kept under the key
+        if units > self._entries:
+            return
+        numbers = [number, *more]
+        for one in numbers:
+            if (other := self._keys.get(one, key)) != key:  # two keys with one number: the policy cannot tell them apart
+                self._drop(policy, other)
+            self._keys[one] = key
         self._kept[key] = number, vector
-        for gone in policy.set([(number, _FOR_EVER)]):
-            self._kept.pop(self._keys.pop(gone), None)
+        if more:
+            self._more[key] = more
+        for gone in policy.set([(one, _FOR_EVER) for one in numbers]):
+            if (owner := self._keys.pop(gone, None)) is not None:
+                self._drop(policy, owner)
+
+    def _drop(self, policy: TlfuCore, key: CacheKey) -> None:
+        """Forget an entry under all of its numbers."""
+        if (kept := self._kept.pop(key, None)) is None:
+            return
+        for one in (kept[0], *self._more.pop(key, ())):
+            if self._keys.pop(one, None) is not None:
+                policy.remove(one)

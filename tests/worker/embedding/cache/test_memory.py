@@ -18,7 +18,7 @@ BUSY = [CacheKey(f"busy {number}") for number in range(20_000)]
 BUSY_WEIGHTS = [1 / (1 + number) for number in range(len(BUSY))]
 LIST = 500
 
-A, B = CacheKey("a"), CacheKey("b")
+A = CacheKey("a")
 
 
 def key(number: int) -> CacheKey:
@@ -54,11 +54,19 @@ def test_a_vector_is_copied_out_of_its_batch() -> None:
     assert kept.tolist() == [0, 0, 0, 0]
 
 
-def test_a_second_length_of_vectors_is_refused() -> None:
-    cache = MemoryCache(10 * ONE_BYTES)
+def test_models_of_several_dimensions_share_the_room() -> None:
+    """A large vector takes the room of three, and they come and go together."""
+    cache = MemoryCache(9 * ONE_BYTES)
+    large = np.ones((2 * ENTRY_BYTES) // 4 + DIM, dtype=np.float32)
+    found: dict[CacheKey, Vector] = {}
+    for number in range(4):
+        cache.put_many({key(number): large, key(-1 - number): vector(number)})
+        found = cache.get_many(map(key, range(-4, 4)))
+        assert sum(one.nbytes + ENTRY_BYTES for one in found.values()) <= 9 * ONE_BYTES
+    assert {len(one) for one in found.values()} == {DIM, len(large)}
     cache.put_many({A: vector(1)})
-    with pytest.raises(ValueError, match="5 components among those of 4"):
-        cache.put_many({B: np.zeros(5, dtype=np.float32)})
+    cache.put_many({A: large})
+    assert cache.get_many([A])[A].shape == large.shape
 
 
 def test_threads_may_read_and_write_together() -> None:
