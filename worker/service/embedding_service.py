@@ -64,7 +64,8 @@ class EmbeddingService:
             max_wait_s=settings.serve.max_wait_s,
             openai_tokens=_openai_tokens(settings),
         )
-        source: ServedModels[OpenedModel] = ServedModels(settings, self._open, OpenedModel.close)
+        self._opened: dict[str, OpenedModel] = {}
+        source: ServedModels[OpenedModel] = ServedModels(settings, self._open_pooled, self._close_pooled)
         self.pool: ModelPool[OpenedModel] = ModelPool(
             others,
             source,
@@ -120,7 +121,9 @@ class EmbeddingService:
                 yield Sample(m.SERVE_TOKENS_TOTAL, tokens, (name, source))
             for urgency, seconds in tally.seconds.items():
                 yield Sample(m.SERVE_SECONDS, seconds.seen(), (name, urgency))
-        yield Sample(m.SERVE_BACKLOG_SECONDS, default.backlog_s(), (default.name,))
+        for name, backlog_s in self._backlogs_s(default).items():
+            yield Sample(m.SERVE_BACKLOG_SECONDS, backlog_s, (name,))
+        yield Sample(m.SERVE_MAX_WAIT_SECONDS, self._rules.max_wait_s)
         for name, facts in self.pool.facts().items():
             for state in MODEL_STATES:
                 yield Sample(m.MODEL_STATE, float(facts.state == state), (name, state))
@@ -128,6 +131,20 @@ class EmbeddingService:
             yield Sample(m.MODEL_LOADS_TOTAL, facts.loads, (name, "loaded"))
             yield Sample(m.MODEL_LOADS_TOTAL, facts.failed_loads, (name, "failed"))
             yield Sample(m.MODEL_EVICTIONS_TOTAL, facts.evictions, (name,))
+
+    def _open_pooled(self, table: ServedModelTable, loaded: LoadedModel, slot: FairLock) -> OpenedModel:
+        self._opened[table.name] = opened = self._open(table, loaded, slot)
+        return opened
+
+    def _close_pooled(self, opened: OpenedModel) -> None:
+        del self._opened[opened.served.name]
+        opened.close()
+
+    def _backlogs_s(self, default: ServedModel) -> dict[str, float]:
+        """Return the seconds of work that wait for each model; nothing waits for the engine of one that is not loaded."""
+        opened = self._opened.copy()
+        pooled = {name: opened[name].served.backlog_s() if name in opened else 0.0 for name in self._tables if name != default.name}
+        return {default.name: default.backlog_s(), **pooled}
 
     def _open(self, table: ServedModelTable, loaded: LoadedModel, slot: FairLock) -> OpenedModel:
         return OpenedModel(

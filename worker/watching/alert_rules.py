@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from worker.watching.conditions import GROUP, LAG, RECORDS, UP, WORK, Condition
+from worker.watching.conditions import GROUP, LAG, RECORDS, SERVE, UP, WORK, Condition
 
 _HEAD: Final = """\
 # Alerts, written by `make docs` from worker/watching/conditions.py.
@@ -23,6 +23,7 @@ _GROUPS: Final[Sequence[tuple[str, Sequence[Condition]]]] = (
     ("vectail group", GROUP),
     ("vectail records", RECORDS),
     ("vectail work", WORK),
+    ("vectail serve", SERVE),
 )
 
 

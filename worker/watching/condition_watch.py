@@ -28,12 +28,15 @@ WATCHED: Final = frozenset(
         "vectail_engine_busy_seconds_total",
         "vectail_engine_restarts_total",
         "vectail_expired_records_total",
+        "vectail_model_loads_total",
         "vectail_paused_partitions",
         "vectail_query_seconds_bucket",
         "vectail_ready",
         "vectail_rebalances_total",
         "vectail_records_total",
         "vectail_searchable_seconds_bucket",
+        "vectail_serve_backlog_seconds",
+        "vectail_serve_max_wait_seconds",
         "vectail_sink_lines_total",
     }
 )

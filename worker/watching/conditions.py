@@ -180,6 +180,31 @@ WORK: Final = (
         judge=judges.counted_lately("vectail_cache_requests_total", ("level",), result="corrupt"),
     ),
 )
+SERVE: Final = (
+    Condition(
+        name="VectailEmbeddingBacklog",
+        severity="warning",
+        for_s=120,
+        summary="Too much work waits on {{ $labels.instance }} for vectors of {{ $labels.about }}",
+        fine="less work waits for vectors than half of serve.max_wait_s, if clients may ask for any",
+        description="More than half of serve.max_wait_s waits all the time: clients get their vectors late, and those that ask for much "
+        "are refused (429) and come back later. Nothing is lost. One client that sends many texts does not delay the others; if it goes "
+        "on, add a `vectail serve`, or give this one more cores or a GPU.",
+        runbook='dashboard "Pipeline", row Embedding service; serve.max_wait_s in vectail.toml',
+        judge=judges.much_waits_for_vectors,
+    ),
+    Condition(
+        name="VectailModelFailed",
+        severity="warning",
+        summary="The model {{ $labels.about }} cannot be loaded on {{ $labels.instance }}",
+        fine="every model that clients asked for in the last 10 minutes could be loaded",
+        description="Requests that name it are refused (503); other models go on. Its files are missing or damaged, its vectors are wrong, "
+        "or serve.memory_bytes has no room for it beside the pinned models. The doctor and the worker's log have the reason. It is tried "
+        "again when somebody asks for it, 30 s later at the earliest.",
+        runbook="vectail doctor; vectail model check; [[serve.model]] in vectail.toml",
+        judge=judges.counted_lately("vectail_model_loads_total", ("model",), result="failed"),
+    ),
+)
 UP: Final = (
     Condition(
         name="VectailNoWorker",
@@ -247,5 +272,5 @@ UP: Final = (
         judge=judges.not_ready,
     ),
 )
-CONDITIONS: Final = (*LAG, *GROUP, *RECORDS, *WORK, *UP)
+CONDITIONS: Final = (*LAG, *GROUP, *RECORDS, *WORK, *SERVE, *UP)
 """All of them."""

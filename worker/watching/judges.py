@@ -84,6 +84,14 @@ def slow_queries(looks: Looks) -> Mapping[Labels, float]:
     return {(): p99_s} if p99_s is not None and p99_s > 1 else {}
 
 
+def much_waits_for_vectors(looks: Looks) -> Mapping[Labels, float]:
+    """In the mean of the last five minutes more than half of what may wait for a model has waited."""
+    limit_s = min(looks.now("vectail_serve_max_wait_seconds").values(), default=math.inf)
+    windows = looks.within("vectail_serve_backlog_seconds", 5 * _MINUTE_S)
+    means_s = {labels: sum(seconds for _, seconds in points) / len(points) for labels, points in windows.items()}
+    return {labels: mean_s for labels, mean_s in means_s.items() if mean_s > limit_s / 2}
+
+
 def dependency_down(names: Iterable[str]) -> Judge:
     """Return a judge of these dependencies: one of them does not answer."""
     wanted = frozenset(names)

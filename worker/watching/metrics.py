@@ -182,7 +182,10 @@ SERVE_TOKENS_TOTAL = Metric(
 )
 SERVE_SECONDS = Metric("vectail_serve_seconds", "histogram", "Time from a request's arrival to its vectors.", ("model", "class"))
 SERVE_BACKLOG_SECONDS = Metric(
-    "vectail_serve_backlog_seconds", "gauge", "Work that a further request would wait for, at the engine's pace.", ("model",)
+    "vectail_serve_backlog_seconds", "gauge", "Work of clients, and of queries, that waits for a model, at its engine's pace.", ("model",)
+)
+SERVE_MAX_WAIT_SECONDS = Metric(
+    "vectail_serve_max_wait_seconds", "gauge", "Most work that a request may have before it, as serve.max_wait_s says."
 )
 MODEL_STATE = Metric(
     "vectail_model_state",

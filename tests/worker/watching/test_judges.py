@@ -14,6 +14,7 @@ P0 = ("logs", "0")
 LAG_S, LAG, COMMITTED = "vectail_consumer_lag_seconds", "vectail_consumer_lag_records", "vectail_consumer_committed_offset"
 FIRST, PAUSED, RECORDS = "vectail_consumer_first_offset", "vectail_paused_partitions", "vectail_records_total"
 LOST_NAME, RESTARTS, QUERIES = "vectail_rebalances_total", "vectail_engine_restarts_total", "vectail_query_seconds_bucket"
+BACKLOG, MOST, LOADS = "vectail_serve_backlog_seconds", "vectail_serve_max_wait_seconds", "vectail_model_loads_total"
 UP, READY = "vectail_dependency_up", "vectail_ready"
 Values = dict[str, dict[tuple[str, ...], float]]
 
@@ -66,6 +67,12 @@ def queries(quick: int, of: int = 100) -> Looks:
     return looks_of(lambda step: {QUERIES: {("total", bound): float(count * step) for bound, count in counts.items()}})
 
 
+def backlog(seconds: Callable[[int], float]) -> Looks:
+    """Return looks at what waits for a model, where ten seconds of work may."""
+    return looks_of(lambda step: {BACKLOG: {("minilm",): seconds(step), ("idle",): 0.0}, MOST: {(): 10.0}})
+
+
+FAILED_LOADS = judges.counted_lately(LOADS, ("model",), result="failed")
 LOST = judges.counted_lately(LOST_NAME, ("group",), event="lost")
 CASES: Sequence[tuple[str, Judge, Looks, bool]] = [
     ("far behind and falling further", judges.growing_lag, lag_s(lambda step: 301.0 + step), True),
@@ -92,6 +99,12 @@ CASES: Sequence[tuple[str, Judge, Looks, bool]] = [
     ("99 in 100 within a second", judges.slow_queries, queries(99), False),
     ("98 in 100 within a second", judges.slow_queries, queries(98), True),
     ("no query", judges.slow_queries, queries(0, of=0), False),
+    ("half of what may waits", judges.much_waits_for_vectors, backlog(lambda _step: 5.0), False),
+    ("more waits, now and then less", judges.much_waits_for_vectors, backlog(lambda step: 6.0 if step % 6 else 1.0), True),
+    ("all that may waits, for a moment", judges.much_waits_for_vectors, backlog(lambda step: 10.0 * (step > 38)), False),
+    ("nobody may ask for vectors", judges.much_waits_for_vectors, young({UP: {("kafka",): 1.0}}), False),
+    ("a model that failed", FAILED_LOADS, counted(LOADS, ("minilm", "failed"), lambda step: step > 4), True),
+    ("a model that was loaded", FAILED_LOADS, counted(LOADS, ("minilm", "loaded"), lambda step: step), False),
     ("kafka is away", judges.dependency_down(("kafka", "index")), young({UP: {("kafka",): 0.0, ("redis",): 1.0}}), True),
     ("redis is away", judges.dependency_down(("kafka", "index")), young({UP: {("kafka",): 1.0, ("redis",): 0.0}}), False),
     ("ready", judges.not_ready, young({READY: {(): 1.0}}), False),
