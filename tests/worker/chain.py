@@ -174,13 +174,8 @@ class Chain:
         self.engine_load_s = 0.0
         """How long loading one takes."""
         self.guarded_engine = GuardedEngine(self.engine, golden, new_engine=self._new_engine, say=self.said.append, clock=self.clock)
-        self.embedder = Embedder(
-            batcher=Batcher(budget_tokens=512, bulk_floor_tokens=64),
-            engine=self.guarded_engine,
-            cache=self.levels,
-            memory=self.cache,
-            clock=self.clock,
-        )
+        batcher: Batcher[Waiting] = Batcher(budget_tokens=512, bulk_floor_tokens=64)
+        self.embedder = Embedder(batcher=batcher, engine=self.guarded_engine, cache=self.levels, memory=self.cache, clock=self.clock)
         self.router = self._line_router(most_rejected)
         self.prepare = self._prepare_step(max_chunks, max_tokens, rules, most_undecodable=most_undecodable)
         self.kafka_queries = KafkaQueries(frozenset((REPLIES,)), self._send, say=self.said.append)

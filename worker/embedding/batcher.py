@@ -37,7 +37,7 @@ stop the index).
 """
 
 import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
@@ -119,6 +119,9 @@ class Batcher(Generic[T]):
         self._others: FairQueues[Urgency, T] = FairQueues(queues, size_of=_tokens)
         self.waiting_tokens: dict[Urgency, int] = {"query": 0, "online": 0, "bulk": 0}
         """By class."""
+        self._topic_of = topic_of
+        self._online: Counter[str] = Counter()
+        """Tokens of online texts that wait, by requester."""
         self._credit = 0
         self._passed_over = False
         """Whether queries waited for the last batch and it took none."""
@@ -143,6 +146,9 @@ class Batcher(Generic[T]):
             self._queries.extend(added)
         else:
             self._others.extend(urgency, added)
+        if urgency == "online":
+            for text in added:
+                self._online[self._topic_of(text)] += len(text.ids)
         if urgency != "bulk":
             self._cap.query_arrived()
 
@@ -150,6 +156,7 @@ class Batcher(Generic[T]):
         """Drop every text."""
         self._queries.clear()
         self._others.clear()
+        self._online.clear()
         self.waiting_tokens = dict.fromkeys(self.waiting_tokens, 0)
 
     def __len__(self) -> int:
@@ -177,6 +184,20 @@ class Batcher(Generic[T]):
             self._floors[urgency] = min(floor, self._budget)
         self._credit = min(self._credit, self._budget)
         self._cap.shrink(self._budget)
+
+    def tokens_ahead(self, requester: str, tokens: int) -> int:
+        """Return how many tokens are computed before so many further online ones of a requester have all had their turn.
+
+        Of another requester's tokens only as many go first as this one will have waiting (rule 8); half of each batch may be bulk.
+        """
+        own = self._online[requester]
+        others = sum(min(theirs, own + tokens) for other, theirs in self._online.items() if other != requester)
+        return self.waiting_tokens["query"] + (own + others) * (2 if self.waiting_tokens["bulk"] else 1)
+
+    def _note_left(self, requester: str, tokens: int) -> None:
+        self._online[requester] -= tokens
+        if not self._online[requester]:
+            del self._online[requester]
 
     def _floor(self) -> int:
         """Tokens that this batch adds to the credit."""
@@ -206,8 +227,12 @@ class Batcher(Generic[T]):
         taken: list[T] = []
         while self._others and (tokens := len(self._others.first.ids)) <= limit_tokens:
             limit_tokens -= tokens
-            self.waiting_tokens[self._others.turn] -= tokens
-            taken.append(self._others.popleft())
+            urgency = self._others.turn
+            self.waiting_tokens[urgency] -= tokens
+            text = self._others.popleft()
+            taken.append(text)
+            if urgency == "online":
+                self._note_left(self._topic_of(text), tokens)
         return taken
 
 

@@ -197,12 +197,15 @@ class Embedder:
         """Seconds that the first bulk text of each batch waited."""
         return self.tally.waits
 
-    def backlog_s(self) -> float:
-        """Return the seconds of work that a further online text would wait for: all that waits of its class or before it."""
+    def wait_s(self, requester: str, tokens: int) -> float:
+        """Return the seconds of work before so many further online tokens of a requester; 0 before the first batch."""
         with self._work:
-            waiting = self.batcher.waiting_tokens
-            online = waiting["online"] * (2 if waiting["bulk"] else 1)
-            return self.pace.seconds(waiting["query"] + online)
+            return self.pace.seconds(self.batcher.tokens_ahead(requester, tokens))
+
+    def backlog_s(self) -> float:
+        """Return the seconds of work that wait, of queries and of clients."""
+        with self._work:
+            return self.pace.seconds(self.batcher.waiting_tokens["query"] + self.batcher.waiting_tokens["online"])
 
     def close(self) -> None:
         """Nothing more will be submitted; what waits is still computed and delivered."""

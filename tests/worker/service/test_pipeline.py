@@ -142,7 +142,7 @@ def test_topics_share_prepare_and_the_engine_by_the_weights_of_the_settings(worl
         wired.pipeline.embedder.submit([EncodedText(np.zeros(64, np.int32), None, topic)] * 8, lambda _embedded: None)
     taken = [receipt.records.topic for receipt in lane.take(8) or ()]
     assert (taken.count("flood"), taken.count("heavy")) == (2, 6)
-    batched = [one.text.topic for one in wired.pipeline.embedder.batcher.next_batch().logs]
+    batched = [one.text.topic for one in wired.pipeline.embedder.batcher.next_batch().others]
     assert (batched.count("flood"), batched.count("heavy")) == (2, 6)
     wired.pipeline.close()
 
@@ -197,7 +197,7 @@ def test_a_line_that_fills_the_model_with_its_prefix_is_split(world: World, conn
     wired = Wired(world.settings(), replace(connections, model=replace(connections.model, prepared=prepared)))
     wired.lines("=" * 253)  # with special tokens alone it would fit
     wired.end(groups=1)
-    waiting = wired.pipeline.embedder.batcher.next_batch().logs
+    waiting = wired.pipeline.embedder.batcher.next_batch().others
     assert len(waiting) == 2
     assert all(len(one.ids) <= prepared.max_tokens for one in waiting)
     wired.pipeline.close()

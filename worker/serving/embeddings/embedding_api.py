@@ -9,6 +9,7 @@ import contextlib
 import hmac
 import math
 import secrets
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
@@ -79,6 +80,8 @@ class EmbeddingApi:
         self._body_bytes = 0
         """Of all requests in work."""
         self._open: set[asyncio.Future[EmbeddedInputs]] = set()
+        self._lock = threading.Lock()
+        """Held while a request is queued, so that `stop` returns after it."""
         self._is_stopped = False
 
     @property
@@ -102,14 +105,15 @@ class EmbeddingApi:
         return (internal_error() if status == _INTERNAL else not_routed(status, path)).openai_body()
 
     def stop(self) -> None:
-        """Take no more requests; those that are open may still be answered."""
-        self._is_stopped = True
+        """From when this returns nothing more is queued; what is open may still be answered."""
+        with self._lock:
+            self._is_stopped = True
 
     def give_up(self) -> None:
         """Refuse whatever is open: the steps behind have ended."""
         self.stop()
         for answer in list(self._open):
-            _settle(answer, _stopping())
+            _settle(answer, unavailable("The server stopped before this request was answered.", retry_after_s=_STOPPING_RETRY_S))
 
     def _answering(self, answer: Answering, body_of: Callable[[EmbeddingRefused], bytes]) -> Answering:
         async def endpoint(request: Request) -> Response:
@@ -170,8 +174,11 @@ class EmbeddingApi:
         ]  # each is compared, so time tells nothing
         if tokens and not (scheme.lower() == "bearer" and any(is_known)):
             raise HttpError(401, "unauthorized", "Send the API key as a bearer token.")
+        self._check_stopped()
+
+    def _check_stopped(self) -> None:
         if self._is_stopped:
-            raise _stopping()
+            raise unavailable("The server is starting or stopping.", retry_after_s=_STOPPING_RETRY_S)
 
     @asynccontextmanager
     async def _asked(self, request: Request, read: Callable[[bytes], EmbeddingRequest]) -> AsyncIterator[EmbeddingRequest]:
@@ -201,13 +208,14 @@ class EmbeddingApi:
         rules = self._models.rules[model.name]
         check_dimensions(asked.dimensions, dim=model.dim, matryoshka=rules.dimensions, allow_cut=rules.allow_cut)
         inputs = await self._inputs(asked, model, param)
-        if (wait_s := model.backlog_s()) > self._rules.max_wait_s:
+        requester = asked.user or _client_of(request)
+        if (wait_s := model.wait_s(inputs, requester)) > self._rules.max_wait_s:
             raise too_busy(wait_s - self._rules.max_wait_s / 2)
         answer: asyncio.Future[EmbeddedInputs] = asyncio.get_running_loop().create_future()
         urgency: Urgency = asked.priority
         terms = WorkTerms(
             prefix=model.prefix_of(input_type),
-            requester=asked.user or _client_of(request),
+            requester=requester,
             urgency=urgency,
             truncate=asked.truncate,
             deadline_s=math.inf if asked.deadline_ms is None else began_s + asked.deadline_ms / 1000,
@@ -216,7 +224,9 @@ class EmbeddingApi:
         work = EmbeddingWork(inputs, model.dim, terms, partial(_settle, answer))
         self._open.add(answer)
         try:
-            model.take(work)
+            with self._lock:
+                self._check_stopped()
+                model.take(work)
             found = await unless_gone(request.receive, _awaited(answer))
         finally:
             work.hang_up()
@@ -261,10 +271,6 @@ def _settle(answer: "asyncio.Future[EmbeddedInputs]", outcome: EmbeddedInputs | 
 
     with contextlib.suppress(RuntimeError):  # the loop has ended, and the connection with it
         answer.get_loop().call_soon_threadsafe(settle)
-
-
-def _stopping() -> EmbeddingRefused:
-    return unavailable("The server is starting or stopping.", retry_after_s=_STOPPING_RETRY_S)
 
 
 def _client_of(request: Request) -> str:

@@ -28,6 +28,8 @@ from worker.serving.embeddings.served_tally import ServedTally
 from worker.serving.embeddings.token_lists import FittedTexts, own_token_ids
 
 _TEXTS_AT_ONCE = 256
+_CHARACTERS_A_TOKEN, _FRAME_TOKENS = 4, 2
+"""Of English text, as OpenAI counts them; only to guess how long a request takes."""
 
 
 class ServedModel:
@@ -74,8 +76,13 @@ class ServedModel:
         """Queue a request; never waits."""
         self.lane.put(work.slices())
 
+    def wait_s(self, inputs: Sequence[str] | Sequence[TokenIds], requester: str) -> float:
+        """Return the seconds that a request would wait for, at the engine's pace and with a guess at its tokens."""
+        tokens = sum(len(one) // _CHARACTERS_A_TOKEN + _FRAME_TOKENS if isinstance(one, str) else len(one) for one in inputs)
+        return self.embedder.wait_s(requester, tokens)
+
     def backlog_s(self) -> float:
-        """Return the seconds of work that wait for the engine before a further request."""
+        """Return the seconds of work that wait for the engine."""
         return self.embedder.backlog_s()
 
     def close(self) -> None:

@@ -115,11 +115,11 @@ class EmbeddingServer:
 
     def until_waiting(self, texts: int) -> None:
         """Wait until so many texts wait for the engine, beside those that it has."""
-        _until(lambda: len(self.opened.embedder) >= texts)
+        until(lambda: len(self.opened.embedder) >= texts)
 
     def until_open(self, requests: int) -> None:
         """Wait until so many requests wait for their vectors."""
-        _until(lambda: self.api.open_requests == requests)
+        until(lambda: self.api.open_requests == requests)
 
     def close(self) -> None:
         """End everything."""
@@ -132,7 +132,8 @@ class EmbeddingServer:
         assert self.crashes == []
 
 
-def _until(is_so: Callable[[], bool]) -> None:
+def until(is_so: Callable[[], bool]) -> None:
+    """Wait until it is so."""
     deadline_s = time.monotonic() + WAIT_S
     while not is_so():
         assert time.monotonic() < deadline_s

@@ -2,6 +2,7 @@
 
 import base64
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -9,9 +10,10 @@ import pytest
 
 from tests.fakes.engine import FakeEngine
 from tests.worker.serving.embeddings.conftest import NewServer
-from tests.worker.serving.embeddings.embedding_server import EmbeddingServer, received
+from tests.worker.serving.embeddings.embedding_server import EmbeddingServer, received, until
 from worker.embedding.model.vectors import Vectors
 from worker.embedding.tokenizer import Tokenizer
+from worker.serving.embeddings.served_tally import UNKNOWN_MODEL
 from worker.watching.metrics import METRICS, OF_EMBEDDING_SERVICE
 
 
@@ -155,7 +157,9 @@ def test_a_deadline_that_passes_is_a_504_and_nothing_is_computed(server: Embeddi
     first = server.send("/v1/embeddings", {"model": server.model.name, "input": "first"})
     assert server.engine.entered.wait(20)
     late = server.send("/v1/embeddings", {"model": server.model.name, "input": "second", "deadline_ms": 1})
-    server.until_waiting(1)
+    until(lambda: len(server.opened.embedder) == 1 or server.service.tallies[UNKNOWN_MODEL].requests[504] == 1)
+    arrived_s = time.monotonic()
+    until(lambda: time.monotonic() > arrived_s + 0.001)
     server.engine.gate.set()
     refused = received(late)
     assert (refused.status, refused.error["code"]) == (504, "timeout")
@@ -214,3 +218,24 @@ def test_tei_s_paths_answer_with_the_default_model(server: EmbeddingServer) -> N
     vectors = np.array(server.ask("/embed", {"inputs": ["disk full", ""]}).document, dtype=np.float32)
     assert np.array_equal(vectors, right_vectors(server, ["disk full", ""]))
     assert server.ask("/info").document["model_id"] == server.model.name
+
+
+def test_a_small_request_is_taken_however_much_another_client_has_waiting_and_a_second_large_one_is_not(server: EmbeddingServer) -> None:
+    """What counts is the work before it in the fair order, and not all that waits."""
+    model = server.model.name
+    large = {"model": model, "input": [f"line {number} of many" for number in range(2_000)]}
+    assert server.embed("the pace is known now").status == 200
+    server.opened.embedder.pace.observe(1_000, 10.0)
+    server.engine.gate = threading.Event()
+    server.engine.entered.clear()
+    first = server.send("/v1/embeddings", {"model": model, "input": "first"})
+    assert server.engine.entered.wait(20)
+    many = server.send("/v1/embeddings", large)
+    server.until_waiting(2_000)
+    assert server.ask("/v1/embeddings", large).status == 429
+    one = server.send("/v1/embeddings", {"model": model, "input": "one user's text"})
+    server.until_waiting(2_001)
+    server.engine.gate.set()
+    assert [received(client).status for client in (first, many, one)] == [200, 200, 200]
+    for client in (first, many, one):
+        client.close()
