@@ -35,7 +35,7 @@ from worker.embedding.batcher import Batcher
 from worker.embedding.cache.index_level import IndexLevel
 from worker.embedding.cache.memory import MemoryCache
 from worker.embedding.cache.vector_levels import Levels
-from worker.embedding.embedder import Embedder, EncodedText
+from worker.embedding.embedder import Embedder, EncodedText, Waiting
 from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.space import CacheKey, Digester, EmbeddingSpace
