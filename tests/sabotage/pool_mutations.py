@@ -1,4 +1,4 @@
-"""Mutations of the pool of models: what is leased, loaded and closed, and when."""
+"""Mutations of the pool of models, and of the caches that they share."""
 
 from tests.sabotage.mutation import Changes
 
@@ -55,5 +55,21 @@ POOL_MUTATIONS: Changes = {
         "if error and self._source.version(table) == version:",
         "if error and self._source.version(table) != version:",
         f"{_THREADS}::a_model_with_wrong_vectors_is_loaded_again_only_once_its_files_have_changed",
+    ),
+    "worker/embedding/cache/memory.py: a long vector takes no more room than a short one": (
+        "units = -(-(vector.nbytes + ENTRY_BYTES) // self._unit_bytes)",
+        "units = 1",
+        "properties/test_memory_cache.py::what_it_returns_was_put_last_under_the_key_and_all_of_it_fits",
+    ),
+    "worker/embedding/cache/redis_space.py: models find each other's vectors in Redis": (
+        'f"vectail:{space.id}:".encode("ascii")',
+        'b"vectail:"',
+        "worker/embedding/cache/test_redis_cache.py::another_space_sees_nothing_even_under_its_own_key",
+        "worker/embedding/cache/test_redis_cache.py::models_of_several_dimensions_share_one_connection_and_never_a_vector",
+    ),
+    "worker/embedding/cache/redis_cache.py: each model finds out for itself that the server is away": (
+        "        if admission is None:\n            self.tally.add(misses=len(keys), skipped=len(keys))\n            return None\n",
+        "        admission = 0 if admission is None else admission\n",
+        "worker/embedding/cache/test_redis_cache.py::a_server_that_is_away_is_away_for_all_spaces_at_once",
     ),
 }

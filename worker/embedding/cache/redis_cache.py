@@ -2,19 +2,20 @@
 
 Prepare reads it, embed fills it. The server may be away, slow, full, read-only or wrong: that costs only speed. A read takes at most the
 budget, a write never waits; any failure is a miss or a drop, and is counted. Two circuit breakers keep batches from asking a failed
-server. Reads and writes fail separately: a full server still answers.
+server. Reads and writes fail separately: a full server still answers. Embedding spaces share all of this; each has its own keys
+(`worker.embedding.cache.redis_space`).
 """
 
 import random
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sinks.row import Vector
 from worker.embedding.cache.breaker import LONGEST_WAIT_S, Breaker
 from worker.embedding.cache.cache_tally import CacheTally
-from worker.embedding.cache.frame import FrameCodec
 from worker.embedding.cache.redis_address import RedisFailed, address_of
 from worker.embedding.cache.redis_reader import Fetch, RedisReader
+from worker.embedding.cache.redis_space import RedisSpace
 from worker.embedding.cache.redis_writer import QUEUE_BYTES, RedisWriter
 from worker.embedding.model.space import CacheKey, EmbeddingSpace
 from worker.runtime.stage import Crash
@@ -28,7 +29,7 @@ _READ_TIMEOUT_S = 1.0
 
 
 class RedisCache:
-    """A vector that it returns was put under the same key in the same space.
+    """A vector that it returns was put under the same key in the same space: its own, or that of a view that `for_space` returned.
 
     Thread: any; it has two of its own.
     """
@@ -51,8 +52,7 @@ class RedisCache:
 
         self._address = address_of(table)
         self._budget_s = table.read_budget_s
-        self._key_prefix = f"vectail:{space.id}:".encode("ascii")
-        self._codec = FrameCodec(space.dim, table.secret.get_secret_value())
+        self._secret = table.secret.get_secret_value()
         self._say = surroundings.say
         self._clock = surroundings.clock
         self._closed = False
@@ -72,42 +72,23 @@ class RedisCache:
             on_change=self._note_writes,
             on_crash=on_crash,
         )
+        self._own = self.for_space(space)
+
+    def for_space(self, space: EmbeddingSpace) -> RedisSpace:
+        """Return the vectors of another space: over the same connections, and counted in the same tally."""
+        return RedisSpace(space, self._secret, fetch=self._fetch, is_taking=self._is_taking, write=self._writer.put, tally=self.tally)
 
     def get_many(self, keys: Iterable[CacheKey]) -> dict[CacheKey, Vector]:
-        """Return the vectors received within the budget. They are rows of one array: copy what you keep."""
-        wanted = list(dict.fromkeys(keys))
-        if not wanted or self._closed:
-            return {}
-        admission = self._reads.admit(self._clock())
-        if admission is None:
-            self.tally.add(misses=len(wanted), skipped=len(wanted))
-            return {}
-        prefix = self._key_prefix
-        stored_keys = [prefix + key.encode() for key in wanted]
-        fetch = self._reader.fetch(stored_keys, self._budget_s)
-        values = list(fetch.values)
-        self._note_read(fetch, admission, missing=len(stored_keys) - len(values))
-        decoded = self._codec.decode(stored_keys[: len(values)], values)
-        found = {key: vector for key, vector in zip(wanted, decoded.vectors, strict=False) if vector is not None}
-        self.tally.add(hits=len(found), misses=len(wanted) - len(found), corrupt=decoded.corrupt)
-        return found
+        """See `RedisSpace`."""
+        return self._own.get_many(keys)
 
     def put_many(self, vectors: Mapping[CacheKey, Vector]) -> None:
-        """Queue copies of vectors to be written; never waits. Raises ValueError for another dimension than the space's."""
-        if not vectors:
-            return
-        if self._closed or self._writes.would_reject(self._clock()):
-            self.tally.add(dropped=len(vectors))
-            return
-        keys = [self._key_prefix + key.encode() for key in vectors]
-        frames = self._codec.encode(keys, list(vectors.values()))
-        fit = [(key, frame) for key, frame in zip(keys, frames, strict=True) if frame is not None]
-        self.tally.add(unfit=len(keys) - len(fit))
-        self._writer.put(fit)
+        """See `RedisSpace`."""
+        self._own.put_many(vectors)
 
     def ping(self) -> None:
         """Return once the server answers; for one thread only. Raises RedisFailed."""
-        for _ in self._pinger.get([self._key_prefix + b"ping"]):
+        for _ in self._pinger.get([b"vectail:ping"]):
             pass
 
     def close(self, within_s: float) -> None:
@@ -117,6 +98,22 @@ class RedisCache:
         self._writer.close(within_s)
         self._reader.close(max(until_s - time.monotonic(), 0.0))
         self._pinger.drop()
+
+    def _fetch(self, keys: Sequence[bytes]) -> Sequence[bytes | None] | None:
+        """Return the values received within the budget, the first ones of those asked for; None: nothing is asked now."""
+        if self._closed:
+            return None
+        admission = self._reads.admit(self._clock())
+        if admission is None:
+            self.tally.add(misses=len(keys), skipped=len(keys))
+            return None
+        fetch = self._reader.fetch(keys, self._budget_s)
+        values = list(fetch.values)
+        self._note_read(fetch, admission, missing=len(keys) - len(values))
+        return values
+
+    def _is_taking(self) -> bool:
+        return not (self._closed or self._writes.would_reject(self._clock()))
 
     def _note_read(self, fetch: Fetch, admission: int, *, missing: int) -> None:
         if not missing or fetch.values:  # it answers, though perhaps not everything in time

@@ -9,8 +9,9 @@ import redis
 
 from tests.services.proxy import Proxy
 from tests.services.redis import local_redis
-from tests.worker.embedding.cache.rig import DIM, Rig, digest_of, space_of, vectors_of
+from tests.worker.embedding.cache.rig import DIM, Rig, digest_of, space_of, vector_of, vectors_of
 from tests.worker.running import WAIT_S, wait_until
+from worker.embedding.cache.breaker import FAILURES
 from worker.embedding.model.space import EmbeddingSpace
 
 pytestmark = pytest.mark.process
@@ -64,6 +65,42 @@ def test_another_space_sees_nothing_even_under_its_own_key(redis_url: str, space
         server.copy(f"vectail:{space.id}:{digest_of(1)}", f"vectail:{other.id}:{digest_of(1)}")
         assert theirs.found([1]) == set()
         assert theirs.tally.corrupt == 1
+
+
+def test_models_of_several_dimensions_share_one_connection_and_never_a_vector(redis_url: str, space: EmbeddingSpace) -> None:
+    other = space_of(dim=8, weights=uuid.uuid4().hex)
+    with Rig(redis_url, space=space) as rig:
+        view = rig.cache.for_space(other)
+        rig.put([1])
+        assert view.get_many([digest_of(1)]) == {}
+        view.put_many({digest_of(1): vector_of(1, 8), digest_of(2): vector_of(2, 8)})
+        wait_until(lambda: rig.tally.written == 3, "writes")
+        assert rig.found([1, 2]) == {1}
+        with pytest.raises(ValueError, match="not 8"):
+            view.put_many({digest_of(3): vector_of(3)})
+        names = sorted(thread.name for thread in threading.enumerate() if thread.name.startswith("redis-"))
+        assert names == ["redis-read", "redis-write"]
+    with Rig(redis_url, space=other) as another:
+        found = another.cache.get_many([digest_of(1), digest_of(2)])
+        assert all(float(found[digest_of(number)] @ vector_of(number, 8)) >= 0.99999 for number in (1, 2))
+
+
+def test_a_server_that_is_away_is_away_for_all_spaces_at_once(redis_url: str, space: EmbeddingSpace) -> None:
+    with Proxy(port_of(redis_url)) as proxy, Rig(f"redis://127.0.0.1:{proxy.port}", space=space, read_budget_s=0.05) as rig:
+        view = rig.cache.for_space(space_of(dim=8, weights=uuid.uuid4().hex))
+        proxy.hold()
+        for _ in range(FAILURES):
+            assert rig.found([1]) == set()
+        assert view.get_many([digest_of(1)]) == {}
+        assert (rig.tally.skipped, len(rig.said_like("is away"))) == (1, 1)
+        proxy.release()
+
+        def answers() -> bool:
+            rig.time_passes()
+            view.get_many([digest_of(1)])
+            return bool(rig.said_like("answers again"))
+
+        wait_until(answers, "a view asks again for all")
 
 
 def test_the_array_may_be_written_over_as_soon_as_it_was_handed_over(redis_url: str, space: EmbeddingSpace) -> None:
