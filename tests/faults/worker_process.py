@@ -43,11 +43,13 @@ def _environment(settings: Mapping[str, str]) -> dict[str, str]:
     return inherited | {f"VECTAIL_{name.replace('.', '__').upper()}": value for name, value in settings.items()}
 
 
-def _new_process(through: Sequence[str], options: Sequence[str], environment: Mapping[str, str]) -> "Forked | subprocess.Popen[str]":
+def _new_process(
+    verb: str, through: Sequence[str], options: Sequence[str], environment: Mapping[str, str]
+) -> "Forked | subprocess.Popen[str]":
     if not through:
-        return Forked(["run", *options], environment)
+        return Forked([verb, *options], environment)
     return subprocess.Popen(
-        [*through, sys.executable, "-m", "worker", "run", *options],
+        [*through, sys.executable, "-m", "worker", verb, *options],
         cwd=ROOT,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -64,12 +66,12 @@ class WorkerProcess:
     Thread: the test's; a second thread reads the worker's output.
     """
 
-    def __init__(self, settings: Mapping[str, str], *through: str, options: Sequence[str] = ()) -> None:
+    def __init__(self, settings: Mapping[str, str], *through: str, options: Sequence[str] = (), verb: str = "run") -> None:
         """`settings`: names as in the file (`kafka.group`) and their values; `through`: a command that executes its arguments.
 
-        `options`: of `vectail run`.
+        `options`: of the verb.
         """
-        self._process = _new_process(through, options, _environment(settings))
+        self._process = _new_process(verb, through, options, _environment(settings))
         self.lines: list[str] = []
         self._more = threading.Condition()
         self._has_ended = False

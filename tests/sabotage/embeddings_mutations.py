@@ -108,4 +108,49 @@ EMBEDDINGS_MUTATIONS: Changes = {
         "limit is {max_tokens} tokens",
         f"{_ROOM}/test_embedding_errors.py::a_text_that_is_too_long_is_told_with_openais_sentence",
     ),
+    "worker/serving/embeddings/embedding_api.py: any key opens the API": (
+        'if tokens and not (scheme.lower() == "bearer" and any(is_known)):',
+        'if tokens and scheme.lower() != "bearer":',
+        "worker/serving/embeddings/test_embedding_api.py::without_a_token_any_key_is_accepted_and_with_one_only_that",
+    ),
+    "worker/serving/embeddings/embedding_api.py: a client that has gone is computed for": (
+        "            work.hang_up()\n",
+        "",
+        "worker/serving/embeddings/test_embedding_api.py::a_client_that_hangs_up_costs_the_engine_nothing_more",
+    ),
+    "worker/serving/embeddings/embedding_api.py: requests are queued after the intake has stopped": (
+        "        if self._is_stopped:\n",
+        "        if False:\n",
+        "worker/serving/embeddings/test_embedding_api.py::whoever_waits_when_the_service_ends_is_answered",
+    ),
+    "worker/serving/embeddings/served_model.py: the vector of a text's beginning is kept as that of the text": (
+        "is_text = isinstance(given, str) and place not in cut",
+        "is_text = isinstance(given, str)",
+        "worker/serving/embeddings/test_embedding_api.py::a_text_and_token_ids_never_share_a_cached_vector",
+    ),
+    "worker/serving/embeddings/served_model.py: a slice of a request answers for its first inputs": (
+        "for place, (key, text_ids) in enumerate(zip(keys, fitted.ids, strict=True), one.first):",
+        "for place, (key, text_ids) in enumerate(zip(keys, fitted.ids, strict=True), one.first % 256):",
+        "worker/serving/embeddings/test_embedding_api.py::each_text_gets_its_own_vector_and_the_tokens_are_those_of_the_model",
+    ),
+    "worker/embedding/batcher.py: a small request is refused because of what another client has waiting": (
+        "others = sum(min(theirs, own + tokens) for",
+        "others = sum(max(theirs, own + tokens) for",
+        "worker/serving/embeddings/test_embedding_api.py::a_small_request_is_taken_however_much_another_client_has_waiting_and_a_second_large_one_is_not",
+    ),
+    "worker/embedding/engine/remote.py: a service that stops is taken for one that refuses the texts": (
+        "_AWAY: Final = frozenset({408, 429, 500, 502, 503, 504})",
+        "_AWAY: Final = frozenset({408, 429, 500, 502, 504})",
+        "worker/embedding/engine/test_remote.py::a_busy_service_says_when_it_may_be_asked_again",
+    ),
+    "worker/embedding/engine/remote.py: any model of the service will do": (
+        'if model.get("vectail", {}).get("space") == space or',
+        "if True or",
+        "worker/embedding/engine/test_remote.py::a_service_without_the_model_s_space_is_refused_by_name",
+    ),
+    "worker/embedding/guarded_engine.py: an engine that is away ends the worker": (
+        "                self._wait(away)",
+        "                raise EngineFailed(str(away)) from away",
+        "worker/embedding/engine/test_remote.py::a_service_that_goes_away_is_waited_for_and_nothing_is_rejected",
+    ),
 }
