@@ -39,8 +39,8 @@ def option(*names: str, **how: Any) -> Option:  # noqa: ANN401 - those of `add_a
 
 FILES = option("files", nargs="*", help="logs (default: synthetic lines)")
 ANOTHER_ROUNDS = option("--rounds", type=int, help="another number of rounds")
-ENGINE = option("--engine", choices=("auto", "vllm", "llama"), default="auto")
-LLAMA = option("--engine", choices=("auto", "vllm", "llama"), default="llama")
+ENGINE = option("--engine", choices=("auto", "vllm", "llama", "onnx"), default="auto")
+LLAMA = option("--engine", choices=("auto", "vllm", "llama", "onnx"), default="llama")
 KAFKA = option("--kafka", metavar="HOST:PORT", help="a broker to use, instead of one that is started; topics are created there")
 LOGS_FOLDER = Path("../shared/logs")
 """Beside the checkout: the licence of the collection does not allow a copy in the repository."""

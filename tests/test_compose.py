@@ -251,7 +251,7 @@ def test_the_worker_s_variables_are_settings(service: str, monkeypatch: pytest.M
     assert settings.redis.secret.get_secret_value() == "made-up"
     assert SERVICES[service]["ports"] == [f"127.0.0.1:{settings.http.port}:{settings.http.port}"]
     assert settings.limits.drain_timeout_s < seconds(SERVICES[service]["stop_grace_period"])
-    assert settings.engine.name == {"worker": "llama", "worker-gpu": "vllm"}[service]
+    assert settings.engine.name == {"worker": "auto", "worker-gpu": "vllm"}[service]
     assert settings.engine.threads == (SERVICES[service]["cpus"] if service == "worker" else None)
     assert SERVICES[service]["env_file"] == [{"path": ".env", "required": False}]
 

@@ -30,7 +30,7 @@ from benchmarks.questions.corpus import FAMILIES, SHIPPED, VERSION_2, WAYS, Line
 from benchmarks.questions.nothing import measure_nothing
 from benchmarks.questions.scores import Score, difference, score
 from benchmarks.retrieval import some_of_each
-from worker.embedding.loaded import LoadedModel, chosen_engine, load_model
+from worker.embedding.loaded import LoadedModel, chosen_engine, load_model, model_of
 from worker.embedding.model.folder import PLAIN, TUNED, InstalledName
 from worker.settings.settings import Settings, load_settings
 
@@ -131,9 +131,10 @@ def measure(chosen: Namespace) -> Figures:
     questions = read_questions(set(labels), chosen.questions)
     bge, absent = ([], {}) if chosen.default_only else _second_model()
     found = measure_all(chosen.engine, [TUNED, PLAIN, *bge, *chosen.model], lines, whole, questions)
-    engine = chosen_engine(settings_for(chosen.engine, TUNED).engine)
+    settings = settings_for(chosen.engine, TUNED)
+    engine = chosen_engine(settings, model_of(settings))
     about = {"lines": len(lines), "whole_lines": len(whole), "engine": engine, "absent": absent}
-    nothing = measure_nothing(settings_for(chosen.engine, TUNED), lines, questions)
+    nothing = measure_nothing(settings, lines, questions)
     return figures_of(found, [question.text for question in questions]) | nothing | about
 
 

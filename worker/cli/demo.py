@@ -28,7 +28,8 @@ from worker.cli.screen import Screen
 from worker.cli.search_screen import show_demo
 from worker.cli.search_verb import ask
 from worker.cli.verb_options import DemoOptions
-from worker.embedding.loaded import LoadedModel, chosen_engine
+from worker.embedding.loaded import LoadedModel, measured_engine, model_of, uses_vllm
+from worker.embedding.model.errors import ModelError
 from worker.masks.offered_masks import offer_masks
 from worker.runtime.logs import RateLimitedLog, configure_logs
 from worker.service.service import Service
@@ -105,11 +106,15 @@ def _settings(options: DemoOptions, start: DemoStart, folder: Path, bootstrap_se
 
 
 def _load(files: Sequence[str], settings: Settings, screen: Screen) -> LoadedModel:
-    """Load the model on the engine that begins soonest, unless another was asked for or is worth waiting for. Raises CommandFailed."""
+    """Load the model on the engine that was asked for or is worth waiting for, else on the fastest of the others. Raises CommandFailed."""
     table = settings.engine
-    choice = choose_engine(chosen_engine(table), files, is_named=table.name != "auto")
+    choice = choose_engine(table, files, has_vllm=uses_vllm(table))
     screen.say(choice.line)
-    return load_or_fail(settings.model_copy(update={"engine": table.model_copy(update={"name": choice.name})}))
+    try:
+        name = choice.name or measured_engine(settings, model_of(settings))
+    except ModelError as error:
+        raise user_error(error) from error
+    return load_or_fail(settings.model_copy(update={"engine": table.model_copy(update={"name": name})}))
 
 
 def next_run_epoch(folder: Path) -> str:

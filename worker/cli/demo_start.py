@@ -5,7 +5,7 @@ The port listens from then on; who opens the page earlier than the server runs i
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from producers.file_lines import STDIN, FileUnreadable, find_files
 from worker.cli.exits import user_error
@@ -14,8 +14,7 @@ from worker.cli.screen import Screen
 from worker.cli.verb_options import DemoOptions
 from worker.runtime.listening import HttpRefused, Listening, listen
 from worker.settings.settings import Settings
-
-EngineName = Literal["vllm", "llama", "remote"]
+from worker.settings.tables import EngineTable
 
 WORTH_WAITING_BYTES: Final = 500_000_000
 """Files of this size are indexed for more than a minute (57,900 known lines of 141 bytes a second on two cores: `benchmarks/README.md`), so
@@ -37,7 +36,8 @@ class DemoStart(NamedTuple):
 class EngineChoice(NamedTuple):
     """Which engine the demo uses, and the line that says so."""
 
-    name: EngineName
+    name: str
+    """Empty: the fastest here that needs only a CPU."""
     line: str
 
 
@@ -71,17 +71,17 @@ def engine_flags(name: str | None) -> Flags:
     return {} if name is None else {"engine": {"name": name}}
 
 
-def choose_engine(installed: EngineName, files: Sequence[str], *, is_named: bool) -> EngineChoice:
-    """Return the engine for these files: `installed` is what a worker would use here, `is_named` whether the user asked for it by name.
+def choose_engine(table: EngineTable, files: Sequence[str], *, has_vllm: bool) -> EngineChoice:
+    """Return the engine for these files: `has_vllm` is whether a worker would use vLLM here.
 
     The size of standard input is unknown, so it counts as small.
     """
     loading = "Loading vLLM and the model, about 20 seconds"
-    if installed != "vllm":
-        return EngineChoice(installed, "Loading the model …")
-    if is_named:
+    if not has_vllm:
+        return EngineChoice("" if table.name == "auto" else table.name, "Loading the model …")
+    if table.name == "vllm":
         return EngineChoice("vllm", f"{loading} …")
     size_bytes = sum(Path(file).stat().st_size for file in files if file != STDIN)
     if size_bytes >= WORTH_WAITING_BYTES:
-        return EngineChoice("vllm", f"{loading}: {size_bytes / 1e6:,.0f} MB are worth the wait (--engine llama begins at once) …")
-    return EngineChoice("llama", "Loading the model: llama.cpp begins at once, vLLM would take about 20 seconds (--engine vllm) …")
+        return EngineChoice("vllm", f"{loading}: {size_bytes / 1e6:,.0f} MB are worth the wait (--engine onnx begins at once) …")
+    return EngineChoice("", "Loading the model without vLLM, which would take about 20 seconds (--engine vllm) …")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from worker.cli.exits import user_error
-from worker.embedding.loaded import model_of, space_of
+from worker.embedding.loaded import known_engine, model_of, space_of, speed_record
 from worker.embedding.model.errors import ModelError
 from worker.settings.settings import Settings
 
@@ -28,6 +28,8 @@ def model_facts(settings: Settings) -> dict[str, object]:
             "folder": str(model.folder),
             "gguf": str(model.gguf),
             "gguf_bytes": model.gguf.stat().st_size,
+            "engine": known_engine(settings, model),
+            "measured_texts_per_s": speed_record(settings, model).read(),
         }
     except ModelError as error:
         raise user_error(error) from error
@@ -35,6 +37,7 @@ def model_facts(settings: Settings) -> dict[str, object]:
 
 def shown_model(facts: Mapping[str, Any]) -> dict[str, str]:
     """Return the facts as text for a person, by name."""
+    rates = ", ".join(f"{name} {rate:.0f}" for name, rate in facts["measured_texts_per_s"].items())
     return {
         "name": facts["name"],
         "vectors": f"{facts['dim']} dimensions, length 1",
@@ -46,4 +49,6 @@ def shown_model(facts: Mapping[str, Any]) -> dict[str, str]:
         "embedding space": facts["space"],
         "prepared in": facts["folder"],
         "weights": f"{Path(facts['gguf']).name}, {facts['gguf_bytes'] / _MB:.1f} MB",
+        "engine": facts["engine"] or "the fastest one, which the first start measures",
+        **({"measured here": f"{rates} golden texts a second"} if rates else {}),
     }

@@ -26,8 +26,8 @@ class DemoOptions:
     k: Annotated[int, typer.Option("-k", help="Hits for each question.", min=1, max=1000, metavar="N")] = 5
     serve: Annotated[bool, typer.Option("--serve", help="Keep running, with the page in your browser and `vectail search`.")] = False
     engine: Annotated[
-        Literal["auto", "vllm", "llama"] | None,
-        typer.Option(help="Engine of the model. Default: engine.name; if that is auto, llama.cpp, and vLLM only for large files."),
+        Literal["auto", "vllm", "llama", "onnx"] | None,
+        typer.Option(help="Engine of the model. Default: engine.name; if that is auto, the fastest one, and vLLM only for large files."),
     ] = None
     synthetic_lines: Annotated[int, typer.Option(hidden=True, min=1)] = 20_000
     """Length of the synthetic stream when no file is given."""

@@ -7,7 +7,7 @@ from worker.runtime.kafka_admin import librdkafka_version
 from worker.runtime.process import vectail_version
 from worker.settings.masks_version import masks_version
 
-_LIBRARIES = ("confluent-kafka", "pymilvus", "milvus-lite", "llama-cpp-python")
+_LIBRARIES = ("confluent-kafka", "pymilvus", "milvus-lite", "llama-cpp-python", "onnxruntime")
 
 
 def versions() -> dict[str, str]:

@@ -14,6 +14,7 @@ from worker.embedding.engine.engine import Engine
 from worker.embedding.engine.llama import LlamaEngine
 from worker.embedding.engine.matryoshka import TruncatingEngine, truncated
 from worker.embedding.engine.remote import RemoteEngine
+from worker.embedding.fastest_engine import CpuEngine, Rates, SpeedRecord, fastest_engine
 from worker.embedding.guarded_engine import WORST_ALLOWED_COSINE, worst_cosine
 from worker.embedding.model.errors import ModelError, WrongVectors
 from worker.embedding.model.folder import TUNED
@@ -22,9 +23,11 @@ from worker.embedding.model.nearness import Nearness
 from worker.embedding.model.prepared import PreparedModel, prepare_model
 from worker.embedding.model.space import EmbeddingSpace
 from worker.embedding.tokenizer import Tokenizer
-from worker.runtime.logs import warn
+from worker.runtime.logs import inform, warn
 from worker.settings.settings import Settings
 from worker.settings.tables import EngineTable
+
+EngineName = Literal["vllm", "llama", "onnx", "remote"]
 
 _LEAST_ROOM_TOKENS = 6
 """One character can be several tokens, and texts are split down to single characters at most."""
@@ -106,52 +109,104 @@ def load_model(settings: Settings) -> LoadedModel:
     golden = load_golden(prepared.golden)
     if space.dim < prepared.dim:
         golden = golden._replace(vectors=truncated(golden.vectors, space.dim))
-    new_engine = functools.partial(open_engine, settings.engine, prepared, space.dim)
+    new_engine = functools.partial(open_engine, settings, prepared, space.dim)
     engine = new_engine()
     _check_golden(engine, golden)
     return LoadedModel(prepared=prepared, space=space, engine=engine, golden=golden, new_engine=new_engine)
 
 
-def chosen_engine(settings: EngineTable) -> Literal["vllm", "llama", "remote"]:
+def chosen_engine(settings: Settings, model: PreparedModel) -> EngineName:
     """Return the engine that the settings choose on this machine."""
-    if settings.name != "auto":
-        return settings.name
-    return "vllm" if _vllm_is_installed() else "llama"
+    if uses_vllm(settings.engine):
+        return "vllm"
+    return measured_engine(settings, model) if settings.engine.name == "auto" else settings.engine.name
 
 
-def open_engine(settings: EngineTable, model: PreparedModel, dim: int) -> Engine:
+def uses_vllm(table: EngineTable) -> bool:
+    """Whether vLLM computes: `auto` means it wherever it is installed, because somebody did that to have it."""
+    return table.name == "vllm" or (table.name == "auto" and _is_installed("vllm"))
+
+
+def measured_engine(settings: Settings, model: PreparedModel) -> CpuEngine:
+    """Return the fastest engine on this machine that needs only a CPU; the first time, that takes a second. Raises ModelError."""
+    if not _is_installed("onnxruntime"):
+        return "llama"
+    table = settings.engine
+    engines: dict[CpuEngine, Callable[[], Engine]] = {
+        "llama": functools.partial(_llama, table, model),
+        "onnx": functools.partial(_onnx, table, model),
+    }
+    return fastest_engine(engines, load_golden(model.golden), speed_record(settings, model), say=_say_fastest)
+
+
+def known_engine(settings: Settings, model: PreparedModel) -> EngineName | None:
+    """Return what `chosen_engine` would return, without measuring; None: it was not measured on this machine yet."""
+    if uses_vllm(settings.engine) or settings.engine.name != "auto":
+        return chosen_engine(settings, model)
+    rates = speed_record(settings, model).read()
+    fastest: list[CpuEngine] = sorted(rates, key=rates.__getitem__)
+    return fastest[-1] if fastest else None
+
+
+def speed_record(settings: Settings, model: PreparedModel) -> SpeedRecord:
+    """Return where the speeds of the engines on this machine are kept."""
+    return SpeedRecord(settings.model.cache.expanduser(), model, _threads(settings.engine))
+
+
+def open_engine(settings: Settings, model: PreparedModel, dim: int) -> Engine:
     """Load the engine that the settings choose, with vectors of `dim` components. Raises ModelError."""
-    threads = settings.threads or cpu_count()
+    table, chosen = settings.engine, chosen_engine(settings, model)
     engine: Engine
-    chosen = chosen_engine(settings)
     if chosen == "remote":
-        engine = RemoteEngine(
-            model, space=space_of(model).id, url=settings.url, token=settings.token.get_secret_value(), batch_tokens=settings.batch_tokens
-        )
+        token = table.token.get_secret_value()
+        engine = RemoteEngine(model, space=space_of(model).id, url=table.url, token=token, batch_tokens=table.batch_tokens)
     elif chosen == "vllm":
-        engine = _vllm(settings, model, threads)
+        engine = _vllm(table, model)
+    elif chosen == "onnx":
+        engine = _onnx(table, model)
     else:
-        engine = LlamaEngine(model, threads=threads, batch_tokens=settings.batch_tokens)
+        engine = _llama(table, model)
     return TruncatingEngine(engine, dim) if dim < engine.dim else engine
 
 
-def _vllm_is_installed() -> bool:
+def _say_fastest(chosen: CpuEngine, rates: Rates) -> None:
+    measured = {f"{name}_texts_per_s": round(rate, 1) for name, rate in rates.items()}
+    inform("engine.name is auto: the fastest engine on this machine was measured and is remembered", engine=chosen, **measured)
+
+
+def _is_installed(library: str) -> bool:
     """Whether a package of that name exists, and not only a folder."""
-    spec = importlib.util.find_spec("vllm")
+    spec = importlib.util.find_spec(library)
     return spec is not None and spec.origin is not None
 
 
-def _vllm(settings: EngineTable, model: PreparedModel, threads: int) -> Engine:
-    if not _vllm_is_installed():
+def _threads(table: EngineTable) -> int:
+    return table.threads or cpu_count()
+
+
+def _llama(table: EngineTable, model: PreparedModel) -> Engine:
+    return LlamaEngine(model, threads=_threads(table), batch_tokens=table.batch_tokens)
+
+
+def _onnx(table: EngineTable, model: PreparedModel) -> Engine:
+    try:
+        from worker.embedding.engine.onnx import OnnxEngine  # noqa: PLC0415 - a quarter of a second, and not on every platform
+    except ImportError as error:
+        raise ModelError(f"engine.name is onnx, and onnxruntime cannot be loaded: {error}; set it to llama") from error
+    return OnnxEngine(model, threads=_threads(table), batch_tokens=table.batch_tokens, quantized=table.weights == "q8")
+
+
+def _vllm(table: EngineTable, model: PreparedModel) -> Engine:
+    if not _is_installed("vllm"):
         raise ModelError("engine.name is vllm, which is not installed here: run `make vllm`, or set it to llama")
     from worker.embedding.engine.vllm import VllmEngine  # noqa: PLC0415 - vLLM is optional
 
     return VllmEngine(
         model,
-        threads=threads,
-        batch_tokens=settings.batch_tokens,
-        number_format=settings.number_format,
-        memory_share=settings.memory_share,
+        threads=_threads(table),
+        batch_tokens=table.batch_tokens,
+        number_format=table.number_format,
+        memory_share=table.memory_share,
     )
 
 

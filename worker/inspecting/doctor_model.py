@@ -16,7 +16,7 @@ from worker.connections import with_index_model
 from worker.embedding.engine.engine import Engine
 from worker.embedding.engine.matryoshka import truncated
 from worker.embedding.guarded_engine import WORST_ALLOWED_COSINE, worst_cosine
-from worker.embedding.loaded import chosen_engine, model_of, open_engine
+from worker.embedding.loaded import model_of, open_engine, uses_vllm
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.folder import default_folder
 from worker.embedding.model.golden import Golden, load_golden
@@ -74,7 +74,7 @@ class EngineNow(NamedTuple):
 
 def look_at_model(settings: Settings, load: Callable[[], Load]) -> dict[str, Verdict]:
     """Load the model and judge it; where vLLM runs in a worker already, ask that worker."""
-    if chosen_engine(settings.engine) == "vllm" and (answered := ask_doctor(settings.http, "model", timeout_s=_ASK_S)):
+    if uses_vllm(settings.engine) and (answered := ask_doctor(settings.http, "model", timeout_s=_ASK_S)):
         return answered
     try:
         model = model_of(with_index_model(settings))
@@ -124,7 +124,7 @@ def judge_tokenizer(difference: TokenDifference | None, *, uses_llama: bool) -> 
 def judge_vectors(cosine: float, name: str) -> Verdict:
     """Judge the worst cosine to the golden vectors."""
     wrong = f"{name} gives wrong vectors for the golden texts: cosine {cosine:.4f}, at least {WORST_ALLOWED_COSINE}"
-    change = "try the other engine.name; prepare the model again (remove its folder in model.cache)"
+    change = "try another engine.name; prepare the model again (remove its folder in model.cache)"
     fine = f"{name} gives the golden vectors, cosine {cosine:.4f} or better"
     return first_of((cosine < WORST_ALLOWED_COSINE, problem(wrong, change)), otherwise=fine)
 
@@ -201,7 +201,7 @@ def _look_at_loaded(settings: Settings, model: PreparedModel, load: Callable[[],
     try:
         golden = _golden(model, dim)
         started_s = time.monotonic()
-        engine = open_engine(settings.engine, model, dim)
+        engine = open_engine(settings, model, dim)
     except ModelError as error:
         return {"engine": problem(str(error), "change engine.name or fix the error above")}
     try:
@@ -212,7 +212,7 @@ def _look_at_loaded(settings: Settings, model: PreparedModel, load: Callable[[],
             "speed": judge_speed(measure(engine, golden.ids), load()),
         }
     except (RuntimeError, ValueError) as error:
-        return {"engine": problem(f"{engine.name} fails on the golden texts: {error}", "try the other engine.name; update it")}
+        return {"engine": problem(f"{engine.name} fails on the golden texts: {error}", "try another engine.name; update it")}
     finally:
         engine.close()
 

@@ -6,15 +6,17 @@ import sys
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
+from typing import Literal
 
 import pytest
 
 from tests.worker.cli.conftest import NewScreen
 from tests.worker.cli.console import WAIT_S, RunningVerb
 from worker.cli.demo import demo
-from worker.cli.demo_start import WORTH_WAITING_BYTES, EngineName, begin_demo, choose_engine
+from worker.cli.demo_start import WORTH_WAITING_BYTES, begin_demo, choose_engine
 from worker.cli.exits import CommandFailed
 from worker.cli.verb_options import DemoOptions
+from worker.settings.tables import EngineTable
 
 
 @pytest.fixture
@@ -79,27 +81,30 @@ def test_only_files_worth_the_wait_make_the_demo_wait_for_vllm(tmp_path: Path) -
     small = tmp_path / "small.log"
     small.write_bytes(b"disk 7 is full\n")
     large = large_file(tmp_path)
-    cases: list[tuple[EngineName, tuple[str, ...], bool, EngineName, str]] = [
-        ("llama", (large,), False, "llama", "Loading the model …"),
-        ("vllm", (), False, "llama", "Loading the model: llama.cpp begins at once, vLLM would take about 20 seconds (--engine vllm) …"),
-        ("vllm", (str(small), "-"), False, "llama", "llama.cpp begins at once"),
-        ("vllm", (large, "-"), False, "vllm", "Loading vLLM and the model, about 20 seconds: 500 MB are worth the wait"),
-        ("vllm", (str(small),), True, "vllm", "Loading vLLM and the model, about 20 seconds …"),
+    without = "Loading the model without vLLM, which would take about 20 seconds (--engine vllm) …"
+    cases: list[tuple[Literal["auto", "vllm", "llama", "onnx"], bool, tuple[str, ...], str, str]] = [
+        ("auto", False, (large,), "", "Loading the model …"),
+        ("onnx", False, (large,), "onnx", "Loading the model …"),
+        ("auto", True, (), "", without),
+        ("auto", True, (str(small), "-"), "", without),
+        ("auto", True, (large, "-"), "vllm", "Loading vLLM and the model, about 20 seconds: 500 MB are worth the wait"),
+        ("vllm", True, (str(small),), "vllm", "Loading vLLM and the model, about 20 seconds …"),
     ]
-    for installed, files, is_named, chosen, said in cases:
-        choice = choose_engine(installed, files, is_named=is_named)
+    for named, has_vllm, files, chosen, said in cases:
+        choice = choose_engine(EngineTable(name=named), files, has_vllm=has_vllm)
         assert (choice.name, said in choice.line) == (chosen, True), choice
 
 
 @pytest.mark.usefixtures("vllm_is_installed")
-def test_where_vllm_is_installed_a_small_demo_runs_on_llama_cpp_and_says_so(new_screen: NewScreen, tmp_path: Path) -> None:
+def test_where_vllm_is_installed_a_small_demo_runs_without_it_and_says_so(new_screen: NewScreen, tmp_path: Path) -> None:
     screen, written = new_screen(200)
     file = tmp_path / "app.log"
     file.write_text("disk 7 is full\n")
     result = demo(DemoOptions(files=[str(file)], k=2), screen)
-    assert (result["engine"], result["lines"]) == ("llama.cpp", 1)
+    assert result["lines"] == 1
+    assert result["engine"] in ("llama.cpp", "onnx")
     told = written.getvalue()
-    assert told.count("llama.cpp begins at once, vLLM would take about 20 seconds (--engine vllm)") == 1
+    assert told.count("Loading the model without vLLM, which would take about 20 seconds (--engine vllm)") == 1
     assert told.endswith("See it in a browser: the same command with --serve.\n")
 
 

@@ -6,7 +6,7 @@ import platform
 from tests.worker.cli.conftest import RunHere
 from worker.runtime.process import vectail_version
 
-NAMES = ["vectail", "masks", "python", "librdkafka", "confluent-kafka", "pymilvus", "milvus-lite", "llama-cpp-python"]
+NAMES = ["vectail", "masks", "python", "librdkafka", "confluent-kafka", "pymilvus", "milvus-lite", "llama-cpp-python", "onnxruntime"]
 
 
 def test_every_library_that_matters_is_named(run_here: RunHere) -> None:

@@ -14,7 +14,7 @@ from tests.model_fixture import CACHE
 from tests.worker.embedding.model.tiny import Tiny, make_folder
 from worker.embedding.engine.llama import LlamaEngine
 from worker.embedding.engine.matryoshka import TruncatingEngine
-from worker.embedding.loaded import chosen_engine, load_model, model_of, open_engine, space_of
+from worker.embedding.loaded import load_model, model_of, open_engine, space_of, speed_record, uses_vllm
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.prepared import PreparedModel
 from worker.runtime.logs import configure_logs
@@ -30,6 +30,10 @@ def _logs() -> None:
 
 def settings(**model: Any) -> Settings:  # noqa: ANN401 - as ModelTable takes them
     return Settings(model=ModelTable(**{"cache": CACHE} | model), engine=EngineTable(name="llama", threads=1))
+
+
+def with_engine(**engine: Any) -> Settings:  # noqa: ANN401 - as EngineTable takes them
+    return Settings(model=ModelTable(cache=CACHE), engine=EngineTable(**{"threads": 1} | engine))
 
 
 @pytest.fixture
@@ -92,31 +96,87 @@ def test_a_prefix_that_leaves_no_room_for_a_text_is_refused(name: str) -> None:
         load_model(settings(**{name: "=" * 251}))
 
 
-@pytest.mark.parametrize(
-    ("origin", "chosen"), [("vllm/__init__.py", "vllm"), (None, "llama")], ids=["the library", "a folder of that name"]
-)
+@pytest.mark.parametrize(("origin", "is_chosen"), [("vllm/__init__.py", True), (None, False)], ids=["the library", "a folder of that name"])
 def test_where_vllm_is_installed_it_is_chosen_without_a_name_and_without_an_import(
-    monkeypatch: pytest.MonkeyPatch, origin: str | None, chosen: str
+    monkeypatch: pytest.MonkeyPatch, origin: str | None, *, is_chosen: bool
 ) -> None:
     installed = ModuleType("vllm")
     installed.__spec__ = ModuleSpec("vllm", None, origin=origin)
     monkeypatch.setitem(sys.modules, "vllm", installed)
-    assert [chosen_engine(table) for table in (EngineTable(), EngineTable(name="llama"))] == [chosen, "llama"]
+    assert uses_vllm(EngineTable()) == is_chosen
+    assert not uses_vllm(EngineTable(name="llama"))
 
 
 @pytest.mark.usefixtures("without_vllm")
 def test_vllm_that_is_not_installed_is_refused_in_one_line(prepared_model: PreparedModel) -> None:
     with pytest.raises(ModelError, match=r"^engine\.name is vllm, which is not installed here: run `make vllm`, or set it to llama$"):
-        open_engine(EngineTable(name="vllm"), prepared_model, prepared_model.dim)
+        open_engine(with_engine(name="vllm"), prepared_model, prepared_model.dim)
 
 
-@pytest.mark.usefixtures("without_vllm")
+@pytest.fixture
+def without_onnxruntime(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make `onnxruntime` impossible to import."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "onnxruntime" or name == "worker.embedding.engine.onnx"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+
+
+@pytest.mark.usefixtures("without_vllm", "without_onnxruntime")
 @pytest.mark.parametrize("name", ["auto", "llama"])
-def test_where_vllm_is_not_installed_llama_cpp_computes(prepared_model: PreparedModel, name: Literal["auto", "llama"]) -> None:
-    engine = open_engine(EngineTable(name=name, threads=1, batch_tokens=300), prepared_model, prepared_model.dim)
+def test_where_neither_vllm_nor_onnx_runtime_is_installed_llama_cpp_computes(
+    prepared_model: PreparedModel, name: Literal["auto", "llama"]
+) -> None:
+    engine = open_engine(with_engine(name=name, batch_tokens=300), prepared_model, prepared_model.dim)
     assert isinstance(engine, LlamaEngine)
     assert (engine.dim, engine.batch_tokens) == (384, 300)
     engine.close()
+
+
+@pytest.mark.usefixtures("without_onnxruntime")
+def test_onnx_runtime_that_is_not_installed_is_refused_in_one_line(prepared_model: PreparedModel) -> None:
+    with pytest.raises(ModelError, match=r"^engine\.name is onnx, and onnxruntime cannot be loaded: .*; set it to llama$"):
+        open_engine(with_engine(name="onnx"), prepared_model, prepared_model.dim)
+
+
+@pytest.mark.usefixtures("without_vllm")
+@pytest.mark.parametrize(("rates", "chosen"), [((10, 20), "onnx"), ((20, 10), "llama.cpp")])
+def test_without_a_name_the_engine_that_was_measured_as_fastest_here_computes(
+    prepared_model: PreparedModel, tmp_path: Path, rates: tuple[float, float], chosen: str
+) -> None:
+    table = with_engine(name="auto").model_copy(update={"model": ModelTable(cache=tmp_path)})
+    speed_record(table, prepared_model).write({"llama": rates[0], "onnx": rates[1]})
+    engine = open_engine(table, prepared_model, prepared_model.dim)
+    assert engine.name == chosen
+    engine.close()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_vllm")
+def test_the_first_start_without_a_name_measures_both_engines_and_says_so_in_one_line(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "tiny")
+    table = Settings(model=ModelTable(folder=folder, cache=tmp_path / "cache"), engine=EngineTable(threads=1))
+    with capture_logs() as logs:
+        first = load_model(table)
+        second = load_model(table)
+    (line,) = logs
+    assert line["engine"] == max(("llama", "onnx"), key=lambda name: float(line[f"{name}_texts_per_s"]))
+    assert first.engine.name == second.engine.name == {"llama": "llama.cpp", "onnx": "onnx"}[line["engine"]]
+    for model in (first, second):
+        model.engine.close()
+
+
+@pytest.mark.parametrize("name", ["llama", "onnx"])
+def test_the_space_is_the_same_with_any_engine_and_8_bit_weights_pass_the_golden_texts(name: Literal["llama", "onnx"]) -> None:
+    weights: Literal["float", "q8"] = "q8" if name == "onnx" else "float"
+    model = load_model(Settings(model=ModelTable(cache=CACHE), engine=EngineTable(name=name, weights=weights, threads=1)))
+    assert model.space == space_of(model.prepared)
+    model.engine.close()
+
+
+def test_8_bit_weights_are_refused_where_they_would_not_be_used() -> None:
+    for name in ("auto", "llama", "vllm"):
+        with pytest.raises(ValueError, match=r"engine\.weights = 'q8' needs engine\.name = 'onnx'"):
+            EngineTable(name=name, weights="q8")
 
 
 def test_with_fewer_components_space_golden_texts_and_engines_are_cut(prepared_model: PreparedModel) -> None:

@@ -68,7 +68,7 @@ class ServedModels(Generic[T]):
     def _engine(self, prepared: PreparedModel) -> tuple[str, int]:
         """Return the engine's name and the tokens of its batches."""
         table = self._settings.engine
-        return chosen_engine(table), max(table.batch_tokens or BATCH_TOKENS, prepared.max_tokens)
+        return chosen_engine(self._settings, prepared), max(table.batch_tokens or BATCH_TOKENS, prepared.max_tokens)
 
 
 def served_settings(settings: Settings, model: ServedModelTable) -> Settings:
