@@ -45,7 +45,7 @@ quick: $(READY) ## two thirds of the tests, in a minute on two cores: those that
 test: $(READY) ## what must pass to land: all tests but the `long` ones, on real servers (Docker, or Java, Maven, redis-server, and root for Milvus; else skipped)
 	@$(VENV)/bin/python -m pytest -n 4 --dist loadgroup --servers --record=.cache/durations.jsonl $(ARGS)
 
-nightly: $(READY) vllm ## what takes an hour: the tests marked `long`, more kills and odd lines, vLLM, compose, sanitizers, and a soak of 10 minutes
+nightly: $(READY) vllm bench-deps ## what takes an hour: the tests marked `long`, more kills and odd lines, vLLM, compose, sanitizers, and a soak of 10 minutes
 	@$(VENV)/bin/python -m pytest -n 4 --dist loadgroup --servers --nightly --record=.cache/durations-nightly.jsonl $(ARGS)
 	@$(VENV)/bin/python -m tests.soak --minutes 10
 

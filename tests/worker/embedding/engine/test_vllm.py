@@ -159,7 +159,7 @@ def test_a_shape_that_vllm_cannot_compute_is_refused_with_its_reason(tmp_path: P
 
 @pytest.mark.long
 def test_weights_that_are_not_there_are_refused_in_one_line(prepared_model: PreparedModel, tmp_path: Path, new_engine: NewEngine) -> None:
-    with pytest.raises(ModelError, match="vLLM cannot load all-MiniLM-L6-v2: ") as refused:
+    with pytest.raises(ModelError, match="vLLM cannot load all-MiniLM-L6-v2-logs: ") as refused:
         new_engine(replace(prepared_model, hf=tmp_path))
     assert "\n" not in str(refused.value)
 
