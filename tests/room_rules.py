@@ -44,7 +44,7 @@ MOST_IN_ROOM: Final[Mapping[str, int]] = {
     "worker/serving": 3_300,
     "worker/serving/embeddings": 1_750,
     "worker/settings": 1_450,
-    "worker/watching": 2_780,
+    "worker/watching": 2_850,
 }
 """Lines of Python, with a little room: raise one with the reason in the commit, or take something away."""
 MOST_UNLISTED: Final = 500

@@ -4,6 +4,7 @@ from random import Random
 from typing import Any
 
 from sinks.line import Line
+from tests.page.stub_documents import served_models
 from tests.page.stub_lines import Kind, raw_line
 from tests.page.stub_world import StubWorld
 
@@ -40,6 +41,9 @@ def make_hostile(world: StubWorld) -> None:
     status["worker"] = IMAGE
     status["errors"].append({"time_ms": world.now_ms, "level": "error", "event": SCRIPT + MARKS, "count": 2})
     status["savings"][0]["topic"] = IMAGE
+    for model in (served := served_models()):
+        model |= {"name": SCRIPT, "error": IMAGE}
+    status["served_models"] = served
     status["dependencies"][0] |= {"state": "away", "reason": SCRIPT, "since_ms": world.now_ms - 5_000}
     lag["groups"][0]["members"][0]["host"] = IMAGE
     lag["groups"][0]["partitions"][0]["topic"] = SCRIPT

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from worker.asking.worker_answers import ConditionJson, DoctorJson, PeerJson, StatusJson, SuggestionsJson, WorkersJson
+from worker.asking.worker_answers import ConditionJson, DoctorJson, PeerJson, ServedModelJson, StatusJson, SuggestionsJson, WorkersJson
 from worker.inspecting.doctor import DoctorFinding, DoctorReport
 from worker.watching.conditions import CONDITIONS, Condition
 
@@ -33,7 +33,24 @@ def status(now_ms: int) -> StatusJson:
         "assignments": [{"group": "vectail", "topic": "logs", "partition": partition} for partition in range(2)],
         "errors": [{"time_ms": now_ms - 240_000, "level": "warning", "event": "redis at 127.0.0.1:6379 was slow", "count": 3}],
         "conditions": [_well(one) for one in CONDITIONS if one.judge is not None][:4],
+        "served_models": [],
     }
+
+
+def served_models() -> list[ServedModelJson]:
+    """Return what /api/status says of an embedding service: the index's model, one that was unloaded, and one that cannot be loaded."""
+    ready: ServedModelJson = {
+        "name": "all-MiniLM-L6-v2-logs",
+        "state": "ready",
+        "bytes": None,
+        "requests": 41_310,
+        "backlog_s": 0.25,
+        "error": "",
+    }
+    absent: ServedModelJson = {**ready, "name": "bge-small-en-v1.5", "state": "absent", "bytes": 0, "requests": 12, "backlog_s": 0.0}
+    missing = "no model in /models/e5: there is no such folder"
+    failed: ServedModelJson = {**absent, "name": "e5-small-v2", "state": "failed", "requests": 0, "error": missing}
+    return [ready, absent, failed]
 
 
 def _well(one: Condition) -> ConditionJson:

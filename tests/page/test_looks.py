@@ -5,6 +5,7 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 from playwright.sync_api import Page, expect
 
 from tests.page.parts import TABS, hits, open_hit, ready, tab
+from tests.page.stub_documents import served_models
 from tests.page.stub_world import StubWorld
 from tests.page.watched import Watched, sideways
 
@@ -24,6 +25,7 @@ def violations(page: Page) -> list[str]:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", TABS)
 def test_axe_core_finds_nothing_and_nothing_scrolls_sideways_on(name: str, scheme: str, world: StubWorld, watched: Watched) -> None:
+    world.documents["/api/status"]["served_models"] = served_models()
     for width in (1440, 1024, PHONE):
         page = watched.open(f"{world.url}{ADDRESSES[name]}", width=width, scheme="dark" if scheme == "dark" else "light")
         ready(watched, page, name)

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.page import stub_documents
 from tests.page.parts import hits, parameters, status
-from tests.page.stub_documents import TOML, WORKER
+from tests.page.stub_documents import TOML, WORKER, served_models
 from tests.page.stub_lines import KINDS, MINUTE_MS, shop_lines
 from tests.page.stub_world import StubWorld
 from tests.page.watched import Watched
@@ -147,6 +147,23 @@ def test_lag_shows_totals_partitions_and_whose_figures_they_are(world: StubWorld
         expect(view).to_contain_text(condition["summary"])
     expect(page.get_by_role("table", name="Savings by topic")).to_contain_text(re.compile(r"99\.9\d*%"))
     expect(page.get_by_role("term").filter(has_text="Tokens saved")).to_have_count(0)  # saving is not health
+
+
+def test_lag_shows_the_models_of_the_embedding_service_only_where_it_is_on(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?tab=lag")
+    card = page.get_by_role("region", name="Embedding service")
+    expect(page.get_by_role("region", name="Engine and index")).to_be_visible()
+    expect(card).to_be_hidden()
+    world.documents["/api/status"]["served_models"] = served_models()
+    rows = card.get_by_role("row")
+    expect(rows).to_contain_text(
+        [
+            "Model",
+            re.compile("MiniLM-L6-v2-logs.*ready.*beside the budget.*41.*250 ms"),
+            re.compile("bge-small.*absent.*0 B.*12.*nothing"),
+            re.compile("e5-small-v2.*failed no model in /models/e5: there is no such folder"),
+        ]
+    )
 
 
 def test_lag_asks_again_by_itself_while_it_is_looked_at(world: StubWorld, watched: Watched) -> None:

@@ -248,4 +248,20 @@ SERVICE_MUTATIONS: Changes = {
         "for one in now.positions if one.partition in owned]",
         "worker/watching/test_index_reach.py::of_what_others_own_the_time_is_that_of_the_last_look_before_it_came",
     ),
+    "worker/service/embedding_service.py: what waits for a model of the pool is not told": (
+        "opened[name].served.backlog_s() if name in opened else 0.0",
+        "0.0",
+        "worker/serving/embeddings/test_served_figures.py"
+        "::what_waits_for_a_model_of_the_pool_is_told_as_well_as_what_waits_for_the_default_one",
+    ),
+    "worker/watching/judges.py: a moment in which much waits for vectors is an alert": (
+        "sum(seconds for _, seconds in points) / len(points) for labels",
+        "points[-1][1] for labels",
+        "worker/watching/test_judges.py::a_condition_holds_beyond_its_limit_and_not_at_it",
+    ),
+    "worker/serving/page/served_models.js: where there is no embedding service, an empty table stands": (
+        "made.node.hidden = models.length === 0;",
+        "",
+        "page/test_operations.py::lag_shows_the_models_of_the_embedding_service_only_where_it_is_on",
+    ),
 }

@@ -140,6 +140,17 @@ class ConditionJson(TypedDict):
     since_ms: Ms | None
 
 
+class ServedModelJson(TypedDict):
+    """A model of the embedding service."""
+
+    name: str
+    state: Literal["absent", "loading", "ready", "draining", "failed"]
+    bytes: Annotated[Count | None, Says("description", "of the budget; null for the default model, which is beside it")]
+    requests: Annotated[Count, Says("description", "that have got their vectors")]
+    backlog_s: Annotated[Seconds, Says("description", "of work that waits for it")]
+    error: Annotated[str, Says("description", "why the last attempt to load it failed; empty if it did not")]
+
+
 class StatusJson(TypedDict):
     """Of `/api/status`."""
 
@@ -161,6 +172,7 @@ class StatusJson(TypedDict):
     assignments: list[AssignedJson]
     errors: list[FaultJson]
     conditions: list[ConditionJson]
+    served_models: Annotated[list[ServedModelJson], Says("description", "of the embedding service; empty where it is off")]
 
 
 class PeerJson(TypedDict):

@@ -5,6 +5,7 @@ A worker has one where `serve.enabled` is set, with its index's model as the def
 
 from collections.abc import Iterator, Sequence
 
+from worker.asking.worker_answers import ServedModelJson
 from worker.embedding.cache.memory import MemoryCache
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.cache.vector_levels import Levels
@@ -131,6 +132,21 @@ class EmbeddingService:
             yield Sample(m.MODEL_LOADS_TOTAL, facts.loads, (name, "loaded"))
             yield Sample(m.MODEL_LOADS_TOTAL, facts.failed_loads, (name, "failed"))
             yield Sample(m.MODEL_EVICTIONS_TOTAL, facts.evictions, (name,))
+
+    def figures(self, default: ServedModel) -> list[ServedModelJson]:
+        """Return what the page shows of each model."""
+        pooled, backlogs_s = self.pool.facts(), self._backlogs_s(default)
+        return [
+            {
+                "name": name,
+                "state": pooled[name].state if name in pooled else "ready",
+                "bytes": pooled[name].size_bytes if name in pooled else None,
+                "requests": self.tallies[name].answers,
+                "backlog_s": round(backlog_s, 3),
+                "error": pooled[name].error if name in pooled else "",
+            }
+            for name, backlog_s in backlogs_s.items()
+        ]
 
     def _open_pooled(self, table: ServedModelTable, loaded: LoadedModel, slot: FairLock) -> OpenedModel:
         self._opened[table.name] = opened = self._open(table, loaded, slot)

@@ -17,6 +17,7 @@ from worker.asking.worker_answers import (
     FaultJson,
     SavedJson,
     SearchableJson,
+    ServedModelJson,
     StatusJson,
     VerdictJson,
 )
@@ -79,6 +80,7 @@ def status_document(service: RunningService) -> Callable[[Mapping[str, str]], St
             "assignments": _assignments(service),
             "errors": _errors(redacted, shown_ms),
             "conditions": [_condition(state, shown_ms) for state in status.conditions.states()],
+            "served_models": _served_models(service),
         }
 
     return document
@@ -188,6 +190,11 @@ class _Redacted:
         known = self._known | dict(zip(new, self._redactor.redact(new), strict=True))
         self._known = {text: known[text] for text in texts}
         return [known[text] for text in texts]
+
+
+def _served_models(service: RunningService) -> list[ServedModelJson]:
+    served = service.pipeline.served
+    return [] if service.embeddings is None or served is None else service.embeddings.figures(served)
 
 
 def _condition(state: ConditionState, shown_ms: Callable[[float | None], int | None]) -> ConditionJson:

@@ -27,6 +27,11 @@ class ServedTally:
         self.seconds: dict[Urgency, Histogram] = {"online": Histogram(), "bulk": Histogram()}
         """From a request's arrival to its answer, by class."""
 
+    @property
+    def answers(self) -> int:
+        """Requests that have got their vectors."""
+        return self.requests[200]
+
     def count(self, source: VectorSource, tokens: int) -> None:
         """Count a text."""
         with self._lock:

@@ -1,9 +1,10 @@
-// What one worker says of itself on the Lag tab: conditions, dependencies, engine, savings, assignments, recent errors.
+// What one worker says of itself on the Lag tab: conditions, dependencies, engine, savings, the embedding service, assignments, recent errors.
 
 import { card, moment, prose, verdict } from "./card.js";
 import { clear, el } from "./dom.js";
 import { bytes, compact, duration, number, percent, plural, relative, time } from "./format.js";
 import { visible } from "./log_text.js";
+import { servedModelsCard } from "./served_models.js";
 import { dataTable } from "./table.js";
 
 /** What it means that a dependency is away. */
@@ -23,11 +24,12 @@ export function workerCards() {
   const engine = card("Engine and index");
   const errors = card("Recent warnings and errors");
   const assignments = card("Assignments of this worker");
-  const all = [conditions, dependencies, savings, engine, errors, assignments];
+  const served = servedModelsCard();
+  const all = [conditions, dependencies, savings, served, engine, errors, assignments];
   const table = savingsTable();
   const healthy = el("details", { class: "healthy" });
   const first = el("div", { class: "pair", hidden: true }, conditions.node, dependencies.node);
-  const rest = el("div", { class: "pair", hidden: true }, savings.node, engine.node, errors.node, assignments.node);
+  const rest = el("div", { class: "pair", hidden: true }, savings.node, served.node, engine.node, errors.node, assignments.node);
   return {
     first,
     rest,
@@ -42,6 +44,7 @@ export function workerCards() {
       showDependencies(dependencies.body, status);
       table.show(savings.body, status.savings ?? []);
       showEngine(engine.body, status);
+      served.show(status.served_models ?? []);
       showErrors(errors.body, status.errors ?? []);
       showAssignments(assignments.body, status.assignments ?? []);
     },

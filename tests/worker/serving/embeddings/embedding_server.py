@@ -133,6 +133,7 @@ class EmbeddingServer:
 
 
 def until(is_so: Callable[[], bool]) -> None:
+    """Wait until something is so."""
     """Wait until it is so."""
     deadline_s = time.monotonic() + WAIT_S
     while not is_so():
