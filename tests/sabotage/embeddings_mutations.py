@@ -126,7 +126,7 @@ EMBEDDINGS_MUTATIONS: Changes = {
     "worker/serving/embeddings/served_model.py: the vector of a text's beginning is kept as that of the text": (
         "is_text = isinstance(given, str) and place not in cut",
         "is_text = isinstance(given, str)",
-        "worker/serving/embeddings/test_embedding_api.py::a_text_and_token_ids_never_share_a_cached_vector",
+        "worker/serving/embeddings/test_embedding_api.py::the_vector_of_a_text_s_beginning_is_never_kept_as_that_of_the_text",
     ),
     "worker/serving/embeddings/served_model.py: a slice of a request answers for its first inputs": (
         "for place, (key, text_ids) in enumerate(zip(keys, fitted.ids, strict=True), one.first):",
