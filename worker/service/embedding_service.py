@@ -163,10 +163,11 @@ class EmbeddingService:
         return {default.name: default.backlog_s(), **pooled}
 
     def _open(self, table: ServedModelTable, loaded: LoadedModel, slot: FairLock) -> OpenedModel:
+        redis = None if self._redis is None else self._redis.for_space(loaded.space)
         return OpenedModel(
             table.name,
             loaded,
-            levels=Levels(memory=self.memory, redis=None, index=lambda _templates: {}),
+            levels=Levels(memory=self.memory, redis=redis, index=lambda _templates: {}),
             tally=self.tallies[table.name],
             slot=slot,
             target_batch_s=self._settings.query.target_batch_s,
