@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tests.fakes.engine import FakeEngine
+from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.loaded import LoadedModel, space_of
 from worker.embedding.model.golden import load_golden
 from worker.embedding.model.prepared import PreparedModel
@@ -50,33 +51,35 @@ class Answered(NamedTuple):
         return np.array([one["embedding"] for one in self.document["data"]], dtype=np.float32)
 
 
+def loaded_with(model: PreparedModel, engine: FakeEngine) -> LoadedModel:
+    """Return the model as if it were loaded, with this engine."""
+    return LoadedModel(
+        prepared=model, space=space_of(model), engine=engine, golden=load_golden(model.golden), new_engine=lambda: engine
+    )  # fmt: skip
+
+
 class EmbeddingServer:
     """Runs until `close`; what crashes fails the test that closes it.
 
     Thread: the test's.
     """
 
-    def __init__(self, model: PreparedModel, serve: Mapping[str, Any] | None = None, **tables: Mapping[str, Any]) -> None:
+    def __init__(
+        self, model: PreparedModel, serve: Mapping[str, Any] | None = None, *, redis: RedisCache | None = None, **tables: Mapping[str, Any]
+    ) -> None:
         settings = Settings.model_validate({"serve": serve or {}, "http": {"port": 0}, **tables})
         self.crashes: list[tuple[str, Exception]] = []
         self.said: list[str] = []
         self.engine = FakeEngine()
         self.model = model
-        loaded = LoadedModel(
-            prepared=model,
-            space=space_of(model),
-            engine=self.engine,
-            golden=load_golden(model.golden),
-            new_engine=lambda: self.engine,
-        )
         self.service = EmbeddingService(
             settings,
             model.name,
-            redis=None,
+            redis=redis,
             surroundings=Surroundings(say=self.said.append),
             on_crash=lambda stage, error: self.crashes.append((stage, error)),
         )
-        self.opened = self.service.open_default(loaded)
+        self.opened = self.service.open_default(loaded_with(model, self.engine))
         self.service.start()
         self.api = self.service.api(self.opened.served)
         self.http = HttpServer(
