@@ -264,4 +264,9 @@ SERVICE_MUTATIONS: Changes = {
         "",
         "page/test_operations.py::lag_shows_the_models_of_the_embedding_service_only_where_it_is_on",
     ),
+    "worker/service/embedding_process.py: what vectail serve judges of itself reaches no alert": (
+        "        yield from self._conditions.samples()\n",
+        "",
+        "worker/service/test_embedding_process.py::a_model_that_cannot_be_loaded_is_an_alert_of_vectail_serve",
+    ),
 }

@@ -8,7 +8,7 @@ from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.loaded import LoadedModel
 from worker.runtime.listening import Listening
 from worker.runtime.process import collect_garbage_rarely, vectail_version
-from worker.runtime.stage import Crash
+from worker.runtime.stage import Crash, Stage
 from worker.runtime.surroundings import Surroundings
 from worker.runtime.watchdog import EngineHangs, Watchdog
 from worker.service.embedding_service import EmbeddingService
@@ -19,6 +19,7 @@ from worker.serving.server import HttpServer
 from worker.serving.worker_view import WorkerView
 from worker.settings.settings import Settings
 from worker.watching import metrics as m
+from worker.watching.condition_watch import ConditionWatch
 from worker.watching.exposition import Exposition
 from worker.watching.health import Health
 from worker.watching.metrics import Sample
@@ -55,6 +56,9 @@ class EmbeddingProcess:
         self._model = model
         self._default = self._embeddings.open_default(model)
         self._embeddings.start()
+        self._conditions = ConditionWatch(clock=time.monotonic)
+        self._conditions.watch(self._samples)
+        self._watch = Stage("conditions", self._conditions.body, self._on_crash)
         health = Health(
             pollers={},
             stages=self._default.stages,
@@ -77,6 +81,7 @@ class EmbeddingProcess:
         """Answer until `stop` is set or something crashes, then end within `limits.drain_timeout_s`."""
         collect_garbage_rarely()
         self._http.start()
+        self._watch.start()
         watchdog = Watchdog(lambda: self._default.guarded_engine.busy_since_s, watchdog_s=self._settings.engine.watchdog_s)
         while not self._stop.wait(_WATCH_S):
             try:
@@ -85,10 +90,12 @@ class EmbeddingProcess:
                 self._on_crash("engine", error)
         until_s = time.monotonic() + self._settings.limits.drain_timeout_s
         self._http.stop_intake()
+        self._conditions.stop()
         if self.crash is None:
             self._default.close(max(until_s - time.monotonic(), 0.0))
             self._embeddings.close(max(until_s - time.monotonic(), 0.0))
         self._http.close(max(until_s - time.monotonic(), _LEAVE_S))
+        self._watch.join(_LEAVE_S)
         if self._redis is not None:
             self._redis.close(0.0)
 
@@ -97,6 +104,7 @@ class EmbeddingProcess:
         yield Sample(m.BUILD_INFO, 1.0, (vectail_version(), model.engine.name, model.prepared.name, model.space.id, ""))
         yield from engine_samples(self._default)
         yield from self._embeddings.samples(self._default.served)
+        yield from self._conditions.samples()
 
     def _on_crash(self, stage: str, error: Exception) -> None:
         if self.crash is None:

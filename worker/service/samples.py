@@ -31,7 +31,6 @@ from worker.service.status import Status
 from worker.settings.masks_version import masks_version
 from worker.settings.settings import Settings
 from worker.watching import metrics as m
-from worker.watching.conditions import CONDITIONS
 from worker.watching.metrics import Sample
 
 if TYPE_CHECKING:
@@ -71,16 +70,7 @@ def samples(service: RunningService, now_s: float) -> Iterator[Sample]:
     yield from _queries(service.pipeline.querying)
     yield Sample(m.REPLIES_LOST_TOTAL, service.connections.replies.undelivered)
     yield from _health(service.status)
-    yield from _conditions(service.status)
-
-
-def _conditions(status: Status) -> Iterator[Sample]:
-    held = status.conditions.held()
-    for condition in dict.fromkeys((one.name, one.severity) for one in CONDITIONS if one.judge is not None):
-        about = [what for one, what in held if (one.name, one.severity) == condition]
-        yield from (Sample(m.CONDITION, 1, (*condition, what)) for what in about)
-        if not about:
-            yield Sample(m.CONDITION, 0, (*condition, ""))
+    yield from service.status.conditions.samples()
 
 
 def _build(service: RunningService) -> Iterator[Sample]:

@@ -5,13 +5,13 @@ Conditions that one process cannot judge (`Condition.judge` is None) are left to
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
 from worker.watching.conditions import CONDITIONS, Condition
 from worker.watching.looks import Labels, Look, Looks, look_of
-from worker.watching.metrics import Sample
+from worker.watching.metrics import CONDITION, Sample
 
 LOOK_EVERY_S: Final = 5.0
 WATCHED: Final = frozenset(
@@ -109,10 +109,15 @@ class ConditionWatch:
                     states.append(ConditionState(condition, sorted(firing, key=lambda one: one.since_s)))
             self._states = states
 
-    def held(self) -> list[tuple[Condition, str]]:
-        """Return every condition that holds at the last look, for however long, with what it is about."""
+    def samples(self) -> Iterator[Sample]:
+        """Return the values of the metric: 1 for what a condition that holds at the last look is about, for however long it does."""
         with self._lock:
-            return [(one, about_of(labels)) for one, since_s in zip(CONDITIONS, self._since_s, strict=True) for labels in since_s]
+            held = [(one, about_of(labels)) for one, since_s in zip(CONDITIONS, self._since_s, strict=True) for labels in since_s]
+        for condition in dict.fromkeys((one.name, one.severity) for one in CONDITIONS if one.judge is not None):
+            about = [what for one, what in held if (one.name, one.severity) == condition]
+            yield from (Sample(CONDITION, 1, (*condition, what)) for what in about)
+            if not about:
+                yield Sample(CONDITION, 0, (*condition, ""))
 
     def states(self) -> Sequence[ConditionState]:
         """Return every condition that the worker judges, in the order of the table."""

@@ -36,7 +36,8 @@ def test_a_dependency_that_is_away_for_a_moment_is_no_alarm_and_one_that_stays_a
     watched.look(up(kafka=1, index=1), until_s=20)
     watched.look(up(kafka=1, index=0), until_s=40)
     assert not watched.state("VectailDependencyDown").firing
-    assert [(one.name, about) for one, about in watched.watch.held()] == [("VectailDependencyDown", "index")], "Prometheus waits itself"
+    held = [one.labels for one in watched.watch.samples() if one.value]
+    assert held == [("VectailDependencyDown", "critical", "index")], "Prometheus waits itself"
     watched.look(up(kafka=1, index=0), until_s=60)
     (firing,) = watched.state("VectailDependencyDown").firing
     assert (firing.about, firing.since_s) == ("index", 25.0)
