@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.by_hand_turns import Plan, Turn, keep_vectors
 from benchmarks.own_pipeline import say_nothing
 from benchmarks.own_service import KeptEngine, in_background
-from benchmarks.own_stage import bare_loop, encoded_templates
+from benchmarks.own_stage import bare_loop, encoded_templates, number_format_of
 from benchmarks.rivals.own_process import Opened
 from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.milvus.milvus_sink import MilvusSink
@@ -153,6 +153,6 @@ def bare_seconds(model: LoadedModel, texts: Sequence[str]) -> float:
 def open_ours() -> Opened:
     """Load the model."""
     loaded = load_or_fail(load_settings(None, {"model": {"name": PLAIN}}))
-    number_format = str(getattr(loaded.engine, "number_format", "float16 weights"))
+    number_format = number_format_of(loaded.engine)
     model = replace(loaded, engine=KeptEngine(loaded.engine))
     return Opened({"engine": loaded.engine.name, "number_format": number_format}, partial(index, model))

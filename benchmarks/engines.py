@@ -1,11 +1,11 @@
 """Lines embedded per second: vectail's embed stage, the bare engine beneath it, and other libraries, side by side.
 
-    python -m benchmarks.engines [--engine vllm|llama] [--alone] [--quick] [--json]
+    python -m benchmarks.engines [--engine vllm|llama|onnx] [--alone] [--quick] [--json]
 
-Caveats first. The stage and the bare engine get ready token ids; the libraries get text and tokenise it themselves, which is how they are
-used. All get the same texts, in turns, on the same processors. Other load on the machine still disturbs them, so a ratio is taken within a
-round, and then the median over the rounds. A library that is not installed is reported as absent. Absolute figures depend on the machine:
-compare only runs made side by side.
+Caveats first. The stage, the bare engine and vectail's other engines get ready token ids; the libraries get text and tokenise it
+themselves, which is how they are used. All get the same texts, in turns, on the same processors. Other load on the machine still disturbs
+them, so a ratio is taken within a round, and then the median over the rounds. A library that is not installed is reported as absent.
+Absolute figures depend on the machine: compare only runs made side by side.
 """
 
 import os
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.own_stage import EmbedStage, bare_loop, encoded_templates
+from benchmarks.own_stage import EmbedStage, bare_loop, encoded_templates, number_format_of
 from benchmarks.program import ENGINE, Figures, option, program
 from benchmarks.race import LeftOut, race, ratios
 from benchmarks.rivals.own_process import OwnProcess, Turn, Vectors
@@ -39,6 +39,7 @@ ROUNDS, QUICK_ROUNDS = 9, 5
 OURS, BARE = "vectail's embed stage", "bare engine"
 SENTENCE, TRANSFORMERS = "sentence-transformers float32", "Transformers float32"
 ONNX, LLM = "ONNX Runtime float32", "LLM.embed(list[str])"
+OUR_LLAMA, OUR_ONNX = "vectail's engine llama", "vectail's engine onnx"
 _SEED = 7
 _BEGIN_MS = 1_700_000_000_000
 
@@ -58,6 +59,11 @@ RIVALS = {
     ONNX: Rival("benchmarks.rivals.onnx:open_onnx", ("onnxruntime", "onnxscript", "torch", "transformers")),
     LLM: Rival("benchmarks.rivals.llm:open_llm", ("vllm",)),
 }
+OUR_OTHERS = {
+    "llama.cpp": (OUR_LLAMA, Rival("benchmarks.rivals.ready_ids:open_llama", ("llama_cpp",))),
+    "onnx": (OUR_ONNX, Rival("benchmarks.rivals.ready_ids:open_onnx_engine", ("onnxruntime",))),
+}
+"""Our own engines for a CPU by their names; the one that is measured is no rival of its own."""
 
 
 @contextmanager
@@ -164,7 +170,8 @@ def measure(chosen: Namespace) -> Figures:
     model = load_model(settings)
     with closing(model.engine):
         number_format = str(getattr(model.engine, "number_format", "float32"))
-        chunks, wanted = encoded_templates(model, lines), {} if chosen.alone else RIVALS
+        others = dict(rival for name, rival in OUR_OTHERS.items() if name != model.engine.name)
+        chunks, wanted = encoded_templates(model, lines), {} if chosen.alone else RIVALS | others
         with (
             own_sides(settings, model, chunks) as own,
             opened_rivals(wanted, [default_folder(), threads], number_format, left_out) as rivals,
@@ -173,7 +180,7 @@ def measure(chosen: Namespace) -> Figures:
             figures = figures_of(race(sides, rounds, warm_ups=1, left_out=left_out), count)
     return figures | {
         "engine": model.engine.name,
-        "number_format": number_format if model.engine.name == "vllm" else "float16 weights",
+        "number_format": number_format_of(model.engine),
         "batch_tokens": model.engine.batch_tokens,
         "threads": threads,
         "lines": count,

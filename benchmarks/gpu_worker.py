@@ -32,6 +32,7 @@ from benchmarks.by_hand_ours import bare_seconds
 from benchmarks.gpu_worker_turns import TextSink, Turn, VectorSink, run_turn
 from benchmarks.null_sink import NullSink
 from benchmarks.own_service import KeptEngine
+from benchmarks.own_stage import number_format_of
 from benchmarks.program import ANOTHER_ROUNDS, ENGINE, FILES, Figures, option, program
 from benchmarks.race import LeftOut, Missing, Wrong, race, ratios, spread
 from benchmarks.rivals.own_process import OwnProcess
@@ -170,7 +171,7 @@ def measure(chosen: Namespace) -> Figures:
                 figures = figures_of(bench.race(chosen.rounds or rounds))
             finally:
                 loaded.engine.close()
-            number_format = str(getattr(loaded.engine, "number_format", "float16 weights"))
+            number_format = number_format_of(loaded.engine)
             figures |= {"engine": loaded.engine.name, "number_format": number_format, "gpu": None if chosen.cpu else gpu}
             figures |= {"lines": bench.lines, "vs_llm_embed": None, "replicas": {}}
             if loaded.engine.name == "vllm":
@@ -178,7 +179,7 @@ def measure(chosen: Namespace) -> Figures:
                 figures["vs_llm_embed"] = figures["distinct_lines_per_s"] / rate if isinstance(rate, float) else rate
             counts = () if chosen.cpu else QUICK_REPLICAS if chosen.quick else REPLICAS
             for count in counts if chosen.replicas is None else chosen.replicas:
-                arguments = ["vllm" if loaded.engine.name == "vllm" else "llama", _MEMORY_SHARE / count]
+                arguments = [{"llama.cpp": "llama"}.get(loaded.engine.name, loaded.engine.name), _MEMORY_SHARE / count]
                 figures["replicas"][str(count)] = lines_per_s("ready_ids:open_ready_ids", arguments, count, bench.distinct, scratch)
     except CommandFailed as error:
         raise Wrong(str(error)) from error

@@ -15,6 +15,7 @@ from worker.embedding.batcher import Batcher, floor_tokens
 from worker.embedding.cache.memory import MemoryCache
 from worker.embedding.embedder import Embedded, Embedder, EncodedText, Waiting
 from worker.embedding.engine.engine import Engine
+from worker.embedding.engine.packed_batch import packed
 from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.space import CacheKey
@@ -45,7 +46,8 @@ class EmbedStage:
         self._out: Lane[Embedded] = Lane("store")
         guarded = GuardedEngine(engine, model.golden, new_engine=model.new_engine, say=lambda _line: None, clock=time.monotonic)
         memory = MemoryCache(settings.cache.memory_bytes)
-        self.embedder = Embedder(batcher=new_batcher(engine), engine=guarded, cache=memory, memory=memory)
+        nothing = MemoryCache(0)  # every round brings the same texts, which are to be computed again
+        self.embedder = Embedder(batcher=new_batcher(engine), engine=guarded, cache=memory, memory=nothing)
         self._stages = [
             Stage("embed", self.embedder.deliver, self._on_crash),
             Stage("engine", self.embedder.compute, self._on_crash),
@@ -103,8 +105,13 @@ def batches_of(engine: Engine, chunks: Sequence[EncodedText]) -> list[list[Token
 
 def bare_loop(engine: Engine, chunks: Sequence[EncodedText]) -> Callable[[], BareResult]:
     """Return a function that embeds all chunks with the engine beneath the adapter, in the batches that the stage would form."""
-    batches = batches_of(engine, chunks)
-    return _bare_vllm(engine, batches) if engine.name == "vllm" else _bare_llama(engine, batches)
+    bare = {"vllm": _bare_vllm, "onnx": _bare_onnx, "llama.cpp": _bare_llama}[engine.name]
+    return bare(engine, batches_of(engine, chunks))
+
+
+def number_format_of(engine: Engine) -> str:
+    """Return in which numbers the engine computes or has its weights."""
+    return str(getattr(engine, "number_format", {"onnx": "float32"}.get(engine.name, "float16 weights")))
 
 
 def _bare_vllm(engine: Any, batches: list[list[TokenIds]]) -> Callable[[], BareResult]:  # noqa: ANN401 - below the adapter
@@ -131,15 +138,27 @@ def _bare_vllm(engine: Any, batches: list[list[TokenIds]]) -> Callable[[], BareR
     return run
 
 
+def _bare_onnx(engine: Any, batches: list[list[TokenIds]]) -> Callable[[], BareResult]:  # noqa: ANN401 - below the adapter
+    """Call ONNX Runtime's session with inputs that are laid out already; vectors are not normalised."""
+    session, pooling = engine._session, engine._pooling  # noqa: SLF001 - as above
+    laid_out = [packed(batch, np.array([len(ids) for ids in batch], dtype=np.int64), pooling) for batch in batches]
+
+    def run() -> BareResult:
+        found = [session.run(None, inputs)[0] for inputs in laid_out]
+        return BareResult(lambda: np.concatenate(found))
+
+    return run
+
+
 def _bare_llama(engine: Any, batches: list[list[TokenIds]]) -> Callable[[], BareResult]:  # noqa: ANN401 - below the adapter
     """Call llama.cpp's context: ids into its array, vectors into an array of ours, not normalised."""
     context, most = engine._context, engine._sequences  # noqa: SLF001 - as above
     parts = [batch[start : start + most] for batch in batches for start in range(0, len(batch), most)]
-    packed = [(np.concatenate(part), np.array([len(ids) for ids in part], dtype=np.int64)) for part in parts]
+    joined = [(np.concatenate(part), np.array([len(ids) for ids in part], dtype=np.int64)) for part in parts]
 
     def run() -> BareResult:
         found = []
-        for ids, lengths in packed:
+        for ids, lengths in joined:
             context.tokens[: len(ids)] = ids
             vectors = np.empty((len(lengths), engine.dim), dtype=np.float32)
             context.encode(lengths, vectors)

@@ -1,4 +1,6 @@
-"""The worker's own engine in a process of its own, with ready token ids: one of several replicas that share a card."""
+"""The worker's own engine in a process of its own, with ready token ids: a replica on a card, or one to compare with."""
+
+from pathlib import Path
 
 import numpy as np
 
@@ -13,7 +15,20 @@ from worker.settings.tables import EngineTable
 
 def open_ready_ids(name: str, memory_share: float) -> EmbedTexts:
     """Load the engine with a share of the card's memory; texts are tokenised at the first pass only, which warms up."""
-    engine_table = EngineTable.model_validate({"name": name, "memory_share": memory_share})
+    return _open(EngineTable.model_validate({"name": name, "memory_share": memory_share}))
+
+
+def open_llama(_folder: Path, threads: int) -> EmbedTexts:
+    """Load llama.cpp."""
+    return _open(EngineTable(name="llama", threads=threads))
+
+
+def open_onnx_engine(_folder: Path, threads: int) -> EmbedTexts:
+    """Load ONNX Runtime with the graph of ours."""
+    return _open(EngineTable(name="onnx", threads=threads))
+
+
+def _open(engine_table: EngineTable) -> EmbedTexts:
     model = load_model(load_settings(None, {"model": {"name": PLAIN}}).model_copy(update={"engine": engine_table}))
     chunks: list[EncodedText] = []
 

@@ -95,6 +95,7 @@ RUNS = (
     Run("benchmarks.safety", sizes={"QUICK_LINES": 200, "QUICK_ROUNDS": 1}, shows={"lines": 200}),
     Run("benchmarks.search_growth", "--lines 300 600 --quick {file}", shows={"lines": 600, "smaller.lines": 300}),
     Run("benchmarks.engines", "--alone --quick --engine llama --batch-tokens 256", {"QUICK_LINES": 24, "QUICK_ROUNDS": 2}),
+    Run("benchmarks.engines", "--alone --quick --engine onnx", {"QUICK_LINES": 24, "QUICK_ROUNDS": 2}, shows={"engine": "onnx"}),
     Run("benchmarks.gpu_worker", GPU, {"WHOLE": GpuSizes(0.0, 60, 400)}, also=frozenset({"replicas.2"})),
     Run("benchmarks.retrieval", "--logs {logs}", shows={"p10_template": 1.0, "lines": 60}),
     Run(
