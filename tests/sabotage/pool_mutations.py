@@ -56,6 +56,21 @@ POOL_MUTATIONS: Changes = {
         "if error and self._source.version(table) != version:",
         f"{_THREADS}::a_model_with_wrong_vectors_is_loaded_again_only_once_its_files_have_changed",
     ),
+    "worker/cli/model_list.py: a model to serve is added under a name that another one has": (
+        "    if served.name in taken:\n",
+        "    if served.name == taken:\n",
+        "worker/cli/test_model_list.py::a_name_that_is_taken_or_none_and_a_folder_that_is_none_are_refused",
+    ),
+    "worker/cli/model_list.py: models that are only listed are prepared": (
+        "known_model(folder, model.cache.expanduser(), installed",
+        "prepare_model(folder, model.cache.expanduser(), installed",
+        "worker/cli/test_model_list.py::models_are_listed_without_being_prepared",
+    ),
+    "worker/cli/model_check.py: models to serve are not checked": (
+        "for table in settings.serve.model]",
+        "for table in settings.serve.model[:0]]",
+        "worker/cli/test_model_list.py::models_to_serve_are_checked_too_and_a_broken_one_is_named",
+    ),
     "worker/embedding/cache/memory.py: a long vector takes no more room than a short one": (
         "units = -(-(vector.nbytes + ENTRY_BYTES) // self._unit_bytes)",
         "units = 1",

@@ -1,7 +1,8 @@
 """`vectail model check`: compares token ids with those of the model's own tokenizer, and vectors with the golden ones.
 
 Texts are the built-in sample, which is also compared at every start, and the user's files, read in batches of lines. Every line is
-compared as it is and as the worker embeds it: masked, after the document prefix and after the query prefix.
+compared as it is and as the worker embeds it: masked, after the document prefix and after the query prefix. Models of the embedding
+service are compared on the sample.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -14,8 +15,10 @@ from worker.cli.output import warn
 from worker.embedding.loaded import load_model, model_of
 from worker.embedding.model.errors import ModelError
 from worker.embedding.parity_sample import SAMPLE, TokenDifference
+from worker.embedding.pool.served_models import served_settings
 from worker.embedding.tokenizer import Tokenizer
 from worker.runtime.logs import configure_logs
+from worker.settings.serve_tables import ServedModelTable
 from worker.settings.settings import Settings
 from worker.settings.tables import new_masker, new_redactor
 
@@ -77,18 +80,30 @@ def check_model(settings: Settings, files: Sequence[str]) -> dict[str, Any]:
     """Compare token ids, then load the engine and check its vectors; returns what `--json` prints. Raises CommandFailed."""
     configure_logs()
     try:
-        files = find_files(files, warn)
-        model = model_of(settings)
-        tokenizer = Tokenizer(model)
-        try:
-            check = ModelCheck(tokenizer, settings, (model.document_prefix, model.query_prefix))
-            check.compare_sample()
-            check.compare_files(files)
-        finally:
-            tokenizer.close()
-        engine = None if check.difference else _checked_engine(settings)
+        facts = _checked(settings, find_files(files, warn))
     except (FileUnreadable, ModelError) as error:
         raise user_error(error) from error
+    return facts | {"served": [_checked_served(settings, table) for table in settings.serve.model]}
+
+
+def _checked_served(settings: Settings, table: ServedModelTable) -> dict[str, Any]:
+    try:
+        facts = _checked(served_settings(settings, table), [])
+    except ModelError as error:
+        raise user_error(f"serve.model {table.name}: {error}") from error
+    return {"model": table.name, **{name: facts[name] for name in ("equal", "tokenizer", "engine", "difference")}}
+
+
+def _checked(settings: Settings, files: Sequence[str]) -> dict[str, Any]:
+    model = model_of(settings)
+    tokenizer = Tokenizer(model)
+    try:
+        check = ModelCheck(tokenizer, settings, (model.document_prefix, model.query_prefix))
+        check.compare_sample()
+        check.compare_files(files)
+    finally:
+        tokenizer.close()
+    engine = None if check.difference else _checked_engine(settings)
     return {
         "model": model.name,
         "equal": check.difference is None,
@@ -114,6 +129,8 @@ def shown_check(facts: Mapping[str, Any]) -> dict[str, str]:
     if facts["equal"]:
         shown["ids"] = "all equal to those of the model's own tokenizer"
         shown["vectors"] = f"engine {facts['engine']} gives the golden vectors"
+    if sound := [one["model"] for one in facts["served"] if one["equal"]]:
+        shown["served"] = f"{', '.join(sound)}: ids and vectors are right, too"
     return shown
 
 

@@ -1,4 +1,4 @@
-"""`vectail model`: options and help; the work is in `model` and `model_check`."""
+"""`vectail model`: options and help; the work is in `model`, `model_check` and `model_list`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +9,7 @@ from worker.cli.exits import failure
 from worker.cli.options import TYPER_SETTINGS, Flags, Shared, takes_shared
 from worker.cli.output import facts_text
 
-model_app = typer.Typer(help="Prepare the embedding model, show what it is, or check it.", **TYPER_SETTINGS)
+model_app = typer.Typer(help="Prepare, show or check the embedding model; list and add models to serve.", **TYPER_SETTINGS)
 
 CacheOption = Annotated[Path | None, typer.Option(metavar="DIR", help="Where prepared models are kept; overrides model.cache.")]
 
@@ -52,7 +52,8 @@ def model_check_verb(
     """Prove that token ids and vectors are right.
 
     Compares token ids with those of the model's own tokenizer, on a built-in sample and on every line of your files, as it is and
-    masked. Then compares the vectors of the configured engine with those computed when the model was prepared.
+    masked. Then compares the vectors of the configured engine with those computed when the model was prepared. Models of the embedding
+    service (`[[serve.model]]`) are checked, too, on the sample.
 
     Exit codes: 0 all equal; 1 ids differ; 2 something must be changed first (a file, the settings, the model).
     """
@@ -60,8 +61,39 @@ def model_check_verb(
 
     facts = check_model(shared.settings(_model_flags(None, cache)), sample or [])
     shared.print(facts, lambda facts: facts_text(shown_check(facts)))
-    if not facts["equal"]:
-        raise failure(shown_difference(facts["difference"]))
+    for one in (facts, *facts["served"]):
+        if not one["equal"]:
+            raise failure(shown_difference(one["difference"]))
+
+
+@model_app.command("ls")
+@takes_shared(kafka=False)
+def model_ls_verb(*, cache: CacheOption = None, shared: Shared) -> None:
+    """List the models of the embedding service (`[[serve.model]]`).
+
+    With the memory that each took when it was last loaded here. Nothing is prepared or loaded.
+    """
+    from worker.cli.model_list import list_models, show_models
+
+    shared.show(list_models(shared.settings(_model_flags(None, cache))), show_models)
+
+
+@model_app.command("add")
+@takes_shared(kafka=False)
+def model_add_verb(
+    folder: Annotated[Path, typer.Argument(help="Folder of a Hugging Face model.", metavar="HF_DIR")],
+    *,
+    name: Annotated[str | None, typer.Option(help="What requests call it. Default: the name of its folder.", metavar="NAME")] = None,
+    cache: CacheOption = None,
+    shared: Shared,
+) -> None:
+    """Prepare a model for the embedding service, and print its table for the settings file.
+
+    The settings file is not changed. Nothing is downloaded.
+    """
+    from worker.cli.model_list import add_model, shown_addition
+
+    shared.print(add_model(shared.settings(), folder, name, cache), shown_addition)
 
 
 def _show_model(shared: Shared, folder: Path | None, cache: Path | None) -> None:

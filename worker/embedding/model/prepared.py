@@ -85,14 +85,10 @@ def prepare_model(
 
     `pooling` overrides the folder's own files. `folder` may also be a prepared folder, whose pooling cannot be changed. Raises ModelError.
     """
-    if folder is not None and (folder / _DESCRIPTION).is_file():
-        return _unchanged(load_prepared(folder), pooling)
-    source = (folder or default_folder()).resolve()
-    difference = LOGS if folder is None and installed == TUNED else None
-    stamp = stamp_of(source, cache, pooling, difference)
-    known = _find_prepared(stamp, source)
+    known = known_model(folder, cache, pooling=pooling, installed=installed)
     if known is not None:
         return known
+    source, difference, stamp = _place(folder, cache, pooling, installed)
     described = read_folder(source, "" if folder else installed, pooling=pooling)
     if folder is None:
         check_released(source)
@@ -105,6 +101,16 @@ def prepare_model(
     except OSError as error:
         raise ModelError(f"the model cannot be prepared in {cache}: {error}") from error
     return prepared
+
+
+def known_model(
+    folder: Path | None, cache: Path, *, pooling: Pooling | None = None, installed: InstalledName = TUNED
+) -> PreparedModel | None:  # fmt: skip
+    """Return what `prepare_model` would if that takes milliseconds; None: it has to be prepared. Raises ModelError."""
+    if folder is not None and (folder / _DESCRIPTION).is_file():
+        return _unchanged(load_prepared(folder), pooling)
+    source, _difference, stamp = _place(folder, cache, pooling, installed)
+    return _find_prepared(stamp, source)
 
 
 def load_prepared(folder: Path) -> PreparedModel:
@@ -129,6 +135,13 @@ def load_prepared(folder: Path) -> PreparedModel:
     if damaged:
         raise ModelError(f"{folder} is damaged: {damaged[0]} has another size; remove it and prepare the model again")
     return model
+
+
+def _place(folder: Path | None, cache: Path, pooling: Pooling | None, installed: InstalledName) -> tuple[Path, Path | None, Path]:
+    """Return the source folder, what is added to its weights, and the path of its stamp."""
+    source = (folder or default_folder()).resolve()
+    difference = LOGS if folder is None and installed == TUNED else None
+    return source, difference, stamp_of(source, cache, pooling, difference)
 
 
 def _unchanged(model: PreparedModel, pooling: Pooling | None) -> PreparedModel:

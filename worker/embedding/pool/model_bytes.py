@@ -33,6 +33,12 @@ def model_bytes(prepared: PreparedModel, engine: str, batch_tokens: int) -> int:
     return prepared.gguf.stat().st_size + rises.get(_key(engine, batch_tokens), _estimated_rise(prepared, batch_tokens))
 
 
+def measured_bytes(prepared: PreparedModel) -> int | None:
+    """Return the bytes that a model took when it was last loaded here, with whichever engine took most; None: it never was."""
+    rises = _measured(prepared)
+    return prepared.gguf.stat().st_size + max(rises.values()) if rises else None
+
+
 def remember_rise(prepared: PreparedModel, engine: str, batch_tokens: int, rise_bytes: int) -> None:
     """Note how much the process's own memory grew while the model was loaded; in a folder that cannot be written, for nothing."""
     rises, key, estimated = _measured(prepared), _key(engine, batch_tokens), _estimated_rise(prepared, batch_tokens)
