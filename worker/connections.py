@@ -20,7 +20,7 @@ from sinks.milvus.lite import check_folder, local_folder
 from sinks.milvus.milvus_sink import MilvusSink, VectorSpace
 from sinks.sink import Sink
 from worker.embedding.cache.redis_cache import RedisCache
-from worker.embedding.loaded import LoadedModel, model_of, space_of
+from worker.embedding.loaded import LoadedModel, load_for_queries, model_of, space_of
 from worker.embedding.model.folder import PLAIN, TUNED
 from worker.embedding.model.space import EmbeddingSpace
 from worker.runtime.listening import Listening
@@ -42,6 +42,8 @@ class Connections:
     """
 
     model: LoadedModel
+    query_model: LoadedModel | None = None
+    """The same with an engine for queries alone; None: they share that of `model`."""
     sink: Sink
     dead_letters: LetterBox
     replies: ReplySender
@@ -67,7 +69,7 @@ class Connections:
 def open_connections(settings: Settings, model: LoadedModel, *, say: Callable[[str], None], http: Listening | None = None) -> Connections:
     """Connect to everything; creates and reads nothing yet. `http` listens already.
 
-    Raises RegistryMisconfigured and TracingMissing.
+    Raises RegistryMisconfigured, TracingMissing and ModelError.
     """
     kafka = settings.kafka
     sink = _new_sink(settings, vector_space(model.space), say)
@@ -78,6 +80,7 @@ def open_connections(settings: Settings, model: LoadedModel, *, say: Callable[[s
     reply_producer = KafkaProducer(kafka.bootstrap_servers, {**kafka.librdkafka, **replies.PRODUCER_PROPERTIES}, say=say)
     return Connections(
         model=model,
+        query_model=load_for_queries(settings, model),
         sink=sink,
         dead_letters=dead_letters,
         replies=ReplySender(reply_producer, say=say),

@@ -144,7 +144,7 @@ def open_service(
     """Open all connections and wire the service. Raises CommandFailed."""
     try:
         return Service(settings, open_connections(settings, model, say=say, http=http), say=say, stop=stop, adopt=adopt)
-    except (ProducerMisconfigured, SinkMismatch, SettingsError, TracingMissing, ValueError) as error:
+    except (ProducerMisconfigured, SinkMismatch, SettingsError, TracingMissing, ModelError, ValueError) as error:
         raise user_error(error) from error
 
 

@@ -115,6 +115,18 @@ def load_model(settings: Settings) -> LoadedModel:
     return LoadedModel(prepared=prepared, space=space, engine=engine, golden=golden, new_engine=new_engine)
 
 
+def load_for_queries(settings: Settings, loaded: LoadedModel) -> LoadedModel | None:
+    """Load an engine for queries alone, if `query.device` wants one; its vectors are of the same space. Raises ModelError."""
+    if settings.query.device == "engine":
+        return None
+    name = measured_engine(settings, loaded.prepared)
+    of_cpu = settings.model_copy(update={"engine": settings.engine.model_copy(update={"name": name, "batch_tokens": None})})
+    new_engine = functools.partial(open_engine, of_cpu, loaded.prepared, loaded.space.dim)
+    engine = new_engine()
+    _check_golden(engine, loaded.golden)
+    return replace(loaded, engine=engine, new_engine=new_engine)
+
+
 def chosen_engine(settings: Settings, model: PreparedModel) -> EngineName:
     """Return the engine that the settings choose on this machine."""
     if uses_vllm(settings.engine):

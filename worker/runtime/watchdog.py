@@ -7,7 +7,8 @@ on a machine that slept), the engine did not hang: only time in which the watchd
 
 import faulthandler
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Protocol
 
 _MOST_A_CHECK_S = 1.0
 """Most seconds that one check counts; the service checks five times as often."""
@@ -15,6 +16,18 @@ _MOST_A_CHECK_S = 1.0
 
 class EngineHangs(Exception):
     """A batch has been in the engine for longer than `engine.watchdog_s`."""
+
+
+class WatchedEngine(Protocol):
+    """An engine, as far as it is watched."""
+
+    busy_since_s: float | None
+    """When it began its current batch; None while it is idle."""
+
+
+def oldest(engines: Iterable[WatchedEngine]) -> float | None:
+    """Return when the oldest batch that is in any engine began: one that hangs becomes that, and stays it."""
+    return min((since_s for engine in engines if (since_s := engine.busy_since_s) is not None), default=None)
 
 
 class Watchdog:

@@ -10,7 +10,7 @@ from worker.runtime.listening import Listening
 from worker.runtime.process import collect_garbage_rarely, vectail_version
 from worker.runtime.stage import Crash, Stage
 from worker.runtime.surroundings import Surroundings
-from worker.runtime.watchdog import EngineHangs, Watchdog
+from worker.runtime.watchdog import EngineHangs, Watchdog, oldest
 from worker.service.embedding_service import EmbeddingService
 from worker.service.engine_samples import engine_samples
 from worker.service.pages import pages_of
@@ -82,7 +82,9 @@ class EmbeddingProcess:
         collect_garbage_rarely()
         self._http.start()
         self._watch.start()
-        watchdog = Watchdog(lambda: self._default.guarded_engine.busy_since_s, watchdog_s=self._settings.engine.watchdog_s)
+        watchdog = Watchdog(
+            lambda: oldest([self._default.guarded_engine, *self._embeddings.guarded_engines()]), watchdog_s=self._settings.engine.watchdog_s
+        )
         while not self._stop.wait(_WATCH_S):
             try:
                 watchdog.check(time.monotonic())

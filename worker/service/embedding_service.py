@@ -10,6 +10,7 @@ from worker.embedding.cache.memory import MemoryCache
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.cache.vector_levels import Levels
 from worker.embedding.embedder import Embedder
+from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.loaded import LoadedModel, model_of, space_of
 from worker.embedding.model.errors import ModelError
 from worker.embedding.pool.model_facts import MODEL_STATES, ModelFacts
@@ -96,6 +97,10 @@ class EmbeddingService:
     def close(self, within_s: float) -> None:
         """Close the pool."""
         self.pool.close(within_s)
+
+    def guarded_engines(self) -> list[GuardedEngine]:
+        """Return the engines of the pool's loaded models."""
+        return [opened.guarded_engine for opened in list(self._opened.values())]
 
     def api(self, default: ServedModel) -> EmbeddingApi:
         """Return what answers requests; `default` is the model of that name."""

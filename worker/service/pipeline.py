@@ -6,6 +6,7 @@ signals, or when a thread begins and ends.
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from sinks.reading.reader import BlockReader
@@ -15,8 +16,9 @@ from worker.embedding.cache.index_level import IndexLevel
 from worker.embedding.cache.memory import MemoryCache
 from worker.embedding.cache.vector_cache import VectorCache
 from worker.embedding.cache.vector_levels import Levels
-from worker.embedding.embedder import Embedder
+from worker.embedding.embedder import Embedder, Waiting
 from worker.embedding.guarded_engine import GuardedEngine
+from worker.embedding.loaded import LoadedModel
 from worker.runtime.lane import Inlet
 from worker.runtime.stage import Crash, Meter, Stage
 from worker.runtime.surroundings import Surroundings
@@ -58,25 +60,23 @@ class Pipeline:
         index = IndexLevel(sink.templates.vectors, say=say, clock=clock, draw=random.SystemRandom().random)
         memory = MemoryCache(settings.cache.memory_bytes) if embeddings is None else embeddings.memory
         self.levels = Levels(memory=memory, redis=redis, index=index.find, fail_point=fail_point)
-        self.guarded_engine = GuardedEngine(
-            model.engine, model.golden, new_engine=model.new_engine, say=say, clock=clock, pause=surroundings.pause
-        )
-        batch_tokens = model.engine.batch_tokens
+        self.guarded_engine = _guarded(model, surroundings)
+        online_floor = 0 if embeddings is None else floor_tokens(model.engine.batch_tokens)
         self.embedder = Embedder(
-            batcher=Batcher(
-                budget_tokens=batch_tokens,
-                bulk_floor_tokens=floor_tokens(batch_tokens),
-                online_floor_tokens=0 if embeddings is None else floor_tokens(batch_tokens),
-                target_s=settings.query.target_batch_s,
-                topic_of=lambda waiting: waiting.text.topic,
-                weight_of=settings.weight_of,
-            ),
+            batcher=_batcher(settings, model, online_floor),
             engine=self.guarded_engine,
             cache=self.levels,
             memory=memory,
             slot=None if embeddings is None else embeddings.slot,
             fail_point=fail_point,
         )
+        self.query_embedder = self.embedder
+        """The same, or one of their own."""
+        self._query_engine: GuardedEngine | None = None
+        if connections.query_model is not None:
+            self._query_engine = _guarded(connections.query_model, surroundings)
+            batcher = _batcher(settings, connections.query_model, 0)
+            self.query_embedder = Embedder(batcher=batcher, engine=self._query_engine, cache=self.levels, memory=memory)
         self.served = None if embeddings is None else embeddings.served_of(model, self.embedder, self.levels)
         """The index's model, as clients of the embedding API see it."""
         self.reader = BlockReader(sink, clock=clock)
@@ -92,9 +92,14 @@ class Pipeline:
             reach=IndexReach(flush_s=settings.index.flush_s, look_every_s=settings.status.refresh_s),
         )
         self.indexing = IndexingPipeline(parts)
-        self.querying = QueryingPipeline(parts)
+        self.querying = QueryingPipeline(replace(parts, submit=self.query_embedder.submit))
         self.reach = parts.reach
         self.reach.follow(self.indexing.ledger.committed)
+
+    @property
+    def guarded_engines(self) -> Sequence[GuardedEngine]:
+        """The engine, and that of the queries if they have one."""
+        return [self.guarded_engine, *([] if self._query_engine is None else [self._query_engine])]
 
     @property
     def busy(self) -> dict[str, Meter]:
@@ -104,6 +109,14 @@ class Pipeline:
     def stages(self, on_crash: Crash) -> list[StageGroup]:
         """Return the stages in the order in which they must end."""
         indexing, querying, embedder = self.indexing, self.querying, self.embedder
+        embedders = [embedder]
+        embed_stages = [Stage("embed", embedder.deliver, on_crash), Stage("engine", embedder.compute, on_crash)]
+        if self.query_embedder is not embedder:
+            embedders.append(self.query_embedder)
+            embed_stages += [
+                Stage("embed-queries", self.query_embedder.deliver, on_crash),
+                Stage("engine-queries", self.query_embedder.compute, on_crash),
+            ]
         prepare_lanes: list[Inlet] = [indexing.prepare_lane, querying.prepare_lane]
         prepare_stages = [indexing.prepare_stage(on_crash), querying.prepare_stage(on_crash)]
         if self.served is not None:
@@ -111,7 +124,7 @@ class Pipeline:
             prepare_stages.append(self.served.stage(on_crash))
         return [
             StageGroup(prepare_lanes, prepare_stages),
-            StageGroup([embedder], [Stage("embed", embedder.deliver, on_crash), Stage("engine", embedder.compute, on_crash)]),
+            StageGroup(embedders, embed_stages),
             StageGroup([indexing.store_lane, querying.answer_lane], [*indexing.store_stages(on_crash), querying.answer_stage(on_crash)]),
         ]
 
@@ -126,12 +139,38 @@ class Pipeline:
         if self.served is not None:
             self.served.lane.abandon()
         self.embedder.abandon()
+        self.query_embedder.abandon()
         self.querying.abandon()
 
     def close(self) -> None:
         """Free the engine and the tokenizers; only after every stage has ended."""
         self.guarded_engine.close()
+        if self._query_engine is not None:
+            self._query_engine.close()
         self.indexing.close()
         self.querying.close()
         if self.served is not None:
             self.served.close()
+
+
+def _guarded(model: LoadedModel, surroundings: Surroundings) -> GuardedEngine:
+    return GuardedEngine(
+        model.engine,
+        model.golden,
+        new_engine=model.new_engine,
+        say=surroundings.say,
+        clock=surroundings.clock,
+        pause=surroundings.pause,
+    )
+
+
+def _batcher(settings: Settings, model: LoadedModel, online_floor_tokens: int) -> Batcher[Waiting]:
+    batch_tokens = model.engine.batch_tokens
+    return Batcher(
+        budget_tokens=batch_tokens,
+        bulk_floor_tokens=floor_tokens(batch_tokens),
+        online_floor_tokens=online_floor_tokens,
+        target_s=settings.query.target_batch_s,
+        topic_of=lambda waiting: waiting.text.topic,
+        weight_of=settings.weight_of,
+    )

@@ -14,7 +14,7 @@ to have settled correctly); waiting for empty lanes (that looks at the queue and
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ from consumers.source import SourceExpired
 from sinks.sink import SinkMismatch
 from worker.asking.requests import QueryRequest
 from worker.connections import Connections, query_source
+from worker.embedding.guarded_engine import GuardedEngine
 from worker.inspecting.letters_document import DeadLetterDocument
 from worker.inspecting.page_replay import DeadLetterReplay
 from worker.runtime.limits import LimitReached
@@ -34,7 +35,7 @@ from worker.runtime.process import collect_garbage_rarely
 from worker.runtime.sink_opener import SinkOpener
 from worker.runtime.stage import Abandoned, Stage
 from worker.runtime.surroundings import Surroundings
-from worker.runtime.watchdog import EngineHangs, Watchdog
+from worker.runtime.watchdog import EngineHangs, Watchdog, oldest
 from worker.service.doctor_document import doctor_document
 from worker.service.pages import pages_of
 from worker.service.peers_document import PeersDocument
@@ -254,13 +255,19 @@ class Service:
             clock=time.monotonic,
         )
 
+    def _engines(self) -> Iterable[GuardedEngine]:
+        """Return all that compute now: one that hangs may hold the device."""
+        yield from self.pipeline.guarded_engines
+        if self.embeddings is not None:
+            yield from self.embeddings.guarded_engines()
+
     def _take_request(self, request: QueryRequest) -> bool:
         if is_open := self.opened.is_set() and not self._stop.is_set():
             self.pipeline.querying.take_request(request)
         return is_open
 
     def _watch(self, report: SavingsReport) -> None:
-        watchdog = Watchdog(lambda: self.pipeline.guarded_engine.busy_since_s, watchdog_s=self.settings.engine.watchdog_s)
+        watchdog = Watchdog(lambda: oldest(self._engines()), watchdog_s=self.settings.engine.watchdog_s)
         while not self._stop.wait(_WATCH_S):
             report.tick(time.monotonic())
             try:

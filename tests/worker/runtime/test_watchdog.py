@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-from worker.runtime.watchdog import EngineHangs, Watchdog
+from worker.runtime.watchdog import EngineHangs, Watchdog, oldest
 
 TICK_S = 0.25
 
@@ -80,3 +80,15 @@ def test_the_stacks_of_all_threads_are_on_standard_error(capfd: pytest.CaptureFi
     stacks = capfd.readouterr().err
     assert "in a_call_that_hangs" in stacks
     assert "in test_the_stacks_of_all_threads_are_on_standard_error" in stacks
+
+
+def test_one_engine_that_hangs_is_found_among_others_that_come_and_go() -> None:
+    hung, lively, idle = (SimpleNamespace(busy_since_s=since_s) for since_s in (100.0, 99.0, None))
+    watchdog = Watchdog(lambda: oldest([lively, hung, idle]), watchdog_s=10.0)
+    with pytest.raises(EngineHangs):
+        for tick in range(500):
+            now_s = 100.0 + tick / 5
+            lively.busy_since_s = now_s - 0.1
+            watchdog.check(now_s)
+    assert 110 <= now_s <= 111
+    assert oldest([idle]) is None

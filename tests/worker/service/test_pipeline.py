@@ -10,6 +10,7 @@ import pytest
 from consumers.record import Partition
 from sinks.sink import SinkBusy
 from tests.consumers.records import admit_batch
+from tests.fakes.engine import FakeEngine
 from tests.worker.chain import QUERIES
 from tests.worker.chain_values import record
 from tests.worker.running import WAIT_S, World, wait_until
@@ -104,6 +105,23 @@ def test_stages_end_in_the_order_in_which_records_move(world: World, connections
         [pipeline.indexing.store_lane, pipeline.querying.answer_lane],
     ]
     pipeline.close()
+
+
+def test_queries_with_an_engine_of_their_own_never_wait_for_that_of_the_lines(world: World, connections: Connections) -> None:
+    lines, queries = FakeEngine(), FakeEngine()
+    model = connections.model
+    own = replace(connections, model=replace(model, engine=lines), query_model=replace(model, engine=queries))
+    wired = Wired(world.settings(query=QueryTable(reply_topics=("also-mine",), device="cpu")), own)
+    wired.lines("a line of its own")
+    wired.query(b'{"text": "a question"}', reply_topic="also-mine")
+    assert [stage.name for stage in wired.groups[1].stages] == ["embed", "engine", "embed-queries", "engine-queries"]
+    wired.end(2)
+    assert len(lines.calls) == len(queries.calls) == 1
+    [ready] = wired.pipeline.querying.answer_lane.take(1) or []
+    assert isinstance(ready, ReadyQuery)
+    wired.pipeline.close()
+    assert lines.closed
+    assert queries.closed
 
 
 def test_while_the_sink_is_busy_nothing_counts_as_stored_and_lines_are_embedded(wired: Wired, world: World) -> None:
