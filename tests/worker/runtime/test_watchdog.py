@@ -1,7 +1,8 @@
 """The watchdog: how long a batch may take, and what it writes to the log."""
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from types import SimpleNamespace
 
 import pytest
 
@@ -83,12 +84,20 @@ def test_the_stacks_of_all_threads_are_on_standard_error(capfd: pytest.CaptureFi
 
 
 def test_one_engine_that_hangs_is_found_among_others_that_come_and_go() -> None:
-    hung, lively, idle = (SimpleNamespace(busy_since_s=since_s) for since_s in (100.0, 99.0, None))
-    watchdog = Watchdog(lambda: oldest([lively, hung, idle]), watchdog_s=10.0)
-    with pytest.raises(EngineHangs):
+    now_s = [100.0]
+    hung, idle = SimpleNamespace(busy_since_s=100.0), SimpleNamespace(busy_since_s=None)
+
+    def engines() -> list[SimpleNamespace]:
+        return [SimpleNamespace(busy_since_s=now_s[0] - 0.1), hung, idle]
+
+    watchdog = Watchdog(lambda: oldest(engines()), watchdog_s=10.0)
+
+    def moments() -> Iterator[float]:
         for tick in range(500):
-            now_s = 100.0 + tick / 5
-            lively.busy_since_s = now_s - 0.1
-            watchdog.check(now_s)
-    assert 110 <= now_s <= 111
+            now_s[0] = 100.0 + tick / 5
+            yield now_s[0]
+
+    ended_s = watched(watchdog, moments())
+    assert ended_s is not None
+    assert 110 <= ended_s <= 111
     assert oldest([idle]) is None
