@@ -56,6 +56,16 @@ POOL_MUTATIONS: Changes = {
         "if error and self._source.version(table) != version:",
         f"{_THREADS}::a_model_with_wrong_vectors_is_loaded_again_only_once_its_files_have_changed",
     ),
+    "worker/embedding/pool/served_models.py: an engine that nobody takes over stays in memory": (
+        "            undo.callback(loaded.engine.close)\n",
+        "",
+        "worker/embedding/pool/test_served_models.py::an_engine_that_nobody_takes_over_is_closed",
+    ),
+    "worker/embedding/pool/model_bytes.py: what other threads allocate during a load counts for the model": (
+        "if believed < rises.get(key, believed + 1):",
+        "if believed > rises.get(key, 0):",
+        "worker/embedding/pool/test_served_models.py::the_least_rise_counts_and_one_far_from_the_estimate_is_not_believed",
+    ),
     "worker/cli/model_list.py: a model to serve is added under a name that another one has": (
         "    if served.name in taken:\n",
         "    if served.name == taken:\n",

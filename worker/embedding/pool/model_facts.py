@@ -17,7 +17,6 @@ class ModelFacts:
     leases: int
     waiting: int
     """Requests that wait for it."""
-    is_pinned: bool
     loads: int
     failed_loads: int
     evictions: int

@@ -214,7 +214,6 @@ class PoolStates(Generic[W]):
                 size_bytes=model.held_bytes,
                 leases=model.leases,
                 waiting=len(model.waiting),
-                is_pinned=model.table.pin,
                 loads=model.loads,
                 failed_loads=model.failed_loads,
                 evictions=model.evictions,

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import pytest
 
@@ -17,6 +18,7 @@ from worker.embedding.pool.pool_states import FAILED_WAIT_S
 from worker.runtime.fair_lock import FairLock
 from worker.settings.serve_tables import ServedModelTable
 
+T = TypeVar("T")
 SIZE = 10
 WAIT_S = 20.0
 
@@ -76,17 +78,17 @@ class FakeSource:
             self.open.remove(loaded)
 
 
-class Asker:
+class Asker(Generic[T]):
     """Asks for one model and waits for the outcome."""
 
-    def __init__(self, pool: ModelPool[Opened], name: str) -> None:
-        self.lease: Lease[Opened] | None = None
+    def __init__(self, pool: ModelPool[T], name: str) -> None:
+        self.lease: Lease[T] | None = None
         self.refused: PoolRefused | None = None
         self.thread = ""
         self._ended = threading.Event()
         pool.ask(name, self._take, self._refuse)
 
-    def _take(self, lease: Lease[Opened]) -> None:
+    def _take(self, lease: Lease[T]) -> None:
         assert not self._ended.is_set()
         self.thread = threading.current_thread().name
         self.lease = lease
@@ -101,7 +103,7 @@ class Asker:
     def has_ended(self) -> bool:
         return self._ended.is_set()
 
-    def leased(self) -> Lease[Opened]:
+    def leased(self) -> Lease[T]:
         assert self._ended.wait(WAIT_S)
         assert self.lease is not None, self.refused
         return self.lease
