@@ -189,7 +189,7 @@ def _pass_of(answered: Sequence[Answered], sizes: Sequence[int], *, is_part: boo
     if not is_part and len(answered) != len(sizes):
         raise Wrong(f"{len(answered)} answers to {len(sizes)} requests")
     if not answered:
-        raise Wrong("the users beside a large request had no answer while it was in work")
+        raise Wrong("the users beside a large request asked for nothing before it was answered")
     ordered = sorted(answered, key=lambda one: one.place)
     rows = np.concatenate([vectors_in(one, sizes[one.place]) for one in ordered])
     seconds = max(one.ended_s for one in ordered) - min(one.sent_s for one in ordered)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from benchmarks.rivals.own_process import Opened
 
 TURN_S = 900.0
+_LOOK_S = 1.0
 _READ_BYTES = 256 * 1024
 _END_OF_HEAD = b"\r\n\r\n"
 _LENGTH = b"content-length:"
@@ -37,7 +38,7 @@ class Crowd(NamedTuple):
     gap_s: float = 0.0
     """A user's pause before each request."""
     is_beside: bool = False
-    """Whether they stop once the other crowds are answered, although bodies are left."""
+    """Whether they send nothing more once the other crowds are answered, although bodies are left."""
 
 
 class Answered(NamedTuple):
@@ -164,19 +165,19 @@ def answers_to(asked: Asked) -> list[list[Answered]]:
 
 
 def _ask_all(selector: selectors.BaseSelector, users: Sequence[_User], seconds: float) -> None:
-    """Exchange bytes until those who are not only beside have nothing left to send or to wait for."""
+    """Exchange bytes until those who are not only beside have nothing left to send, and nobody waits for an answer."""
     idle, left = set(users), sum(not user.crowd.is_beside for user in users)
     began_s = time.monotonic()
     stop_s, until_s = began_s + seconds, began_s + TURN_S
-    while left and (now_s := time.monotonic()) < until_s:
-        for user in [one for one in idle if one.due_s <= now_s]:
+    while (left or selector.get_map()) and (now_s := time.monotonic()) < until_s:
+        for user in [one for one in idle if one.due_s <= now_s] if left else ():
             idle.remove(user)
             if now_s < stop_s and user.begin():
                 selector.register(user.socket, user.events, user)
             else:
                 left -= not user.crowd.is_beside
-        wait_s = min((user.due_s for user in idle), default=now_s + 1.0) - now_s if left else 0.0
-        for key, mask in selector.select(max(wait_s, 0.0)):
+        due_s = min((user.due_s for user in idle), default=now_s + _LOOK_S) if left else now_s + _LOOK_S
+        for key, mask in selector.select(max(due_s - now_s, 0.0)):
             user = key.data
             if mask & selectors.EVENT_WRITE:
                 user.write()

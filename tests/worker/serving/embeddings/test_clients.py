@@ -165,3 +165,8 @@ def test_langchain_s_defaults_get_the_vectors_of_their_texts_with_openai_s_ranks
     answer = WITH_IDS.sent_to(server)
     assert answer.status == 200, answer.body
     assert np.array_equal(base64_rows(answer), right_vectors(server, LANGCHAIN_TEXTS))
+
+
+def test_the_docs_show_the_code_that_sent_each_request() -> None:
+    page = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
+    assert [one.snippet for one in REQUESTS if one.snippet not in page] == []
