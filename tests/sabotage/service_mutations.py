@@ -251,8 +251,7 @@ SERVICE_MUTATIONS: Changes = {
     "worker/service/embedding_service.py: what waits for a model of the pool is not told": (
         "opened[name].served.backlog_s() if name in opened else 0.0",
         "0.0",
-        "worker/serving/embeddings/test_served_figures.py"
-        "::what_waits_for_a_model_of_the_pool_is_told_as_well_as_what_waits_for_the_default_one",
+        "worker/serving/embeddings/test_served_figures.py::what_waits_for_a_model_of_the_pool_is_told_as_that_of_the_default_one_is",
     ),
     "worker/watching/judges.py: a moment in which much waits for vectors is an alert": (
         "sum(seconds for _, seconds in points) / len(points) for labels",
@@ -268,5 +267,20 @@ SERVICE_MUTATIONS: Changes = {
         "        yield from self._conditions.samples()\n",
         "",
         "worker/service/test_embedding_process.py::a_model_that_cannot_be_loaded_is_an_alert_of_vectail_serve",
+    ),
+    "worker/inspecting/doctor_serve.py: pinned models leave all of the memory to the others": (
+        "left_bytes = budget_bytes - pinned_bytes",
+        "left_bytes = budget_bytes",
+        "worker/inspecting/test_doctor_serve.py::models_have_room_in_turns_beside_the_pinned_ones_or_never",
+    ),
+    "worker/inspecting/doctor_serve.py: logs that stand open beside guarded vectors are no matter": (
+        "(is_reached and own and not all_of_it,",
+        "(is_reached and own and all_of_it,",
+        "worker/inspecting/test_doctor_serve.py::a_token_that_guards_vectors_but_not_the_logs_is_said",
+    ),
+    "worker/service/doctor_document.py: the doctor of a worker does not say which model cannot be loaded": (
+        "        failures=lambda: failed_loads(service),\n",
+        "        failures=dict,\n",
+        "worker/service/test_doctor_document.py::a_worker_tells_which_model_of_its_embedding_service_cannot_be_loaded",
     ),
 }

@@ -276,8 +276,9 @@ def doctor_verb(
 ) -> None:
     """Say what is wrong with a set-up, and what to do about it.
 
-    Looks at Kafka, the Schema Registry, Redis, Milvus, the model and its engine, the installed versions, this machine and the settings,
-    side by side, and changes nothing. What is right is shown too, with what was found. docs/doctor.md explains every check.
+    Looks at Kafka, the Schema Registry, Redis, Milvus, the model and its engine, the embedding service, the installed versions, this
+    machine and the settings, side by side, and changes nothing. What is right is shown too, with what was found. docs/doctor.md explains
+    every check.
 
     Exit codes: 0 no problem, perhaps warnings; 1 a problem was found; 2 the settings must be changed first.
     """

@@ -1,6 +1,6 @@
 """`vectail doctor` and `GET /api/doctor`: what is wrong with a set-up, each finding with what to do about it.
 
-The doctor is a table. Each of its eight groups has a module, `doctor_GROUP.py`, with a function that gathers facts and a tuple of `Check`,
+The doctor is a table. Each of its nine groups has a module, `doctor_GROUP.py`, with a function that gathers facts and a tuple of `Check`,
 each of which judges these facts; the judgements are pure. `doctor_looks.py` says how a tool and how a running worker gather the facts. The
 groups are looked at side by side, each within its own time limit, so that a service that is away costs a few seconds and a group that fails
 hides no other. Nothing is changed anywhere.
@@ -22,7 +22,7 @@ from worker.runtime.logs import without_secrets
 from worker.runtime.stage import Stage
 
 State = Literal["ok", "warning", "problem"]
-Group = Literal["kafka", "registry", "redis", "milvus", "model", "versions", "machine", "settings"]
+Group = Literal["kafka", "registry", "redis", "milvus", "model", "serve", "versions", "machine", "settings"]
 Facts = TypeVar("Facts")
 
 _CACHE_S: Final = 5.0

@@ -20,6 +20,7 @@ from worker.inspecting.doctor_machine import MACHINE_CHECKS, look_at_machine
 from worker.inspecting.doctor_milvus import SERVER_CHECKS, NewSpace, away, look_at_server
 from worker.inspecting.doctor_model import MODEL_CHECKS, EngineNow, Load, look_at_engine, look_at_model
 from worker.inspecting.doctor_redis import REDIS_CHECKS, look_at_redis
+from worker.inspecting.doctor_serve import SERVE_CHECKS, Failures, ask_failures, look_at_serve
 from worker.inspecting.doctor_settings import SETTINGS_CHECKS, SUGGESTION_CHECKS, Offered, look_at_settings, look_at_suggestions
 from worker.inspecting.doctor_versions import VERSION_CHECKS, look_at_versions
 from worker.inspecting.doctor_worker import ask_worker
@@ -43,6 +44,7 @@ NAMES: Final[Mapping[Group, Sequence[str]]] = {
     "redis": [check.name for check in REDIS_CHECKS],
     "milvus": [*(check.name for check in SERVER_CHECKS), *(check.name for check in FOLDER_CHECKS)],
     "model": MODEL_CHECKS,
+    "serve": [check.name for check in SERVE_CHECKS],
     "versions": [check.name for check in VERSION_CHECKS],
     "machine": [check.name for check in MACHINE_CHECKS],
     "settings": [*(check.name for check in SETTINGS_CHECKS), *SUGGESTION_NAMES],
@@ -54,6 +56,7 @@ def looks_of_tool(settings: Settings) -> list[DoctorLook]:
     """Return the looks of `vectail doctor`: each connects and loads by itself."""
     return [
         *_looks_at_services(settings, partial(ask_worker, settings.http, "/api/suggestions", timeout_s=_OFFER_S)),
+        *_looks_at_serve(settings, partial(ask_failures, settings)),
         _look("milvus", partial(_look_at_milvus, settings, lambda: index_space(settings)), _LOAD_S),
         _look("model", partial(look_at_model, settings, partial(load_of, settings)), _LOAD_S),
         _look("machine", partial(look_at_machine, settings), _HERE_S),
@@ -68,10 +71,12 @@ def looks_of_worker(
     take_request: TakeRequest,
     engine_now: Callable[[], EngineNow],
     offer: Callable[[], Offered],
+    failures: Callable[[], Failures],
 ) -> list[DoctorLook]:
     """Return the looks of `GET /api/doctor`: nothing that the worker has is opened or loaded a second time."""
     return [
         *_looks_at_services(settings, offer),
+        *_looks_at_serve(settings, failures),
         _look("milvus", partial(_look_at_milvus, settings, lambda: space, sink)),
         _look("model", partial(look_at_engine, settings, take_request, engine_now)),
         _look("machine", partial(look_at_machine, settings, is_worker=True), _HERE_S),
@@ -111,6 +116,12 @@ def _looks_at_services(settings: Settings, offer: Callable[[], Offered]) -> Sequ
         _look("settings", partial(look_at_settings, settings), _HERE_S),
         DoctorLook("settings", SUGGESTION_NAMES, partial(look_at_suggestions, offer), _HERE_S, may_be_silent=True),
     ]
+
+
+def _looks_at_serve(settings: Settings, failures: Callable[[], Failures]) -> Sequence[DoctorLook]:
+    """Models are set for a worker that serves, and for `vectail serve`."""
+    is_set = settings.serve.enabled or settings.serve.model
+    return [_look("serve", partial(look_at_serve, settings, failures), _HERE_S)] if is_set else []
 
 
 def _look(group: Group, look: Callable[[], dict[str, Verdict]], limit_s: float = _SERVICE_S) -> DoctorLook:

@@ -13,7 +13,7 @@ from worker.inspecting.doctor import Check, Verdict, first_of, judge_all, ok, pr
 from worker.runtime.wording import bytes_of, listed
 from worker.settings.settings import Settings
 
-_SHORT_TOKEN: Final = 16
+SHORT_TOKEN: Final = 16
 _MOST_DISABLED: Final = 3
 """Masks that may be off because a kind of line needs it."""
 _FEW_FAMILIES: Final = 10
@@ -67,7 +67,7 @@ def _http(settings: Settings) -> Verdict:
         (is_here(http.host), ok(f"only this machine reaches {http.host}{', with a token' if token else ''}")),
         (not token and not http.allow_without_token, problem(refused, "set http.token (VECTAIL_HTTP__TOKEN_FILE names a file with it)")),
         (not token, warning(is_open, "set http.token, or put a proxy in front that asks for one")),
-        (len(token) < _SHORT_TOKEN, warning(short, "use 32 random characters: `openssl rand -hex 16`")),
+        (len(token) < SHORT_TOKEN, warning(short, "use 32 random characters: `openssl rand -hex 16`")),
         otherwise="a token is needed; there is no TLS: other machines should come through a proxy that has it",
     )
 

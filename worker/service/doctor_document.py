@@ -27,8 +27,16 @@ def doctor_document(service: RunningService, take_request: TakeRequest, offer: C
         take_request=take_request,
         engine_now=lambda: engine_now(service),
         offer=offer,
+        failures=lambda: failed_loads(service),
     )
     return Examiner(looks).document
+
+
+def failed_loads(service: RunningService) -> dict[str, str]:
+    """Return the models of the embedding service that could not be loaded when they were last asked for, and why."""
+    served = service.pipeline.served
+    figures = [] if service.embeddings is None or served is None else service.embeddings.figures(served)
+    return {one["name"]: one["error"] for one in figures if one["error"]}
 
 
 def engine_now(service: RunningService) -> EngineNow:

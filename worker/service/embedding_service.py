@@ -189,7 +189,7 @@ class EmbeddingService:
         try:
             model = model_of(served_settings(self._settings, table))
         except ModelError:
-            return ServedFacts(name=name, aliases=table.aliases, state=facts.state, created_s=0, pinned=table.pin)
+            return ServedFacts(name=name, aliases=table.aliases, state=facts.state, created_s=0, pinned=table.pin, error=facts.error)
         return ServedFacts(
             name=name,
             aliases=table.aliases,
@@ -204,6 +204,7 @@ class EmbeddingService:
             pooling=model.pooling,
             memory_bytes=facts.size_bytes or None,
             pinned=table.pin,
+            error=facts.error,
         )
 
 

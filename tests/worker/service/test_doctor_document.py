@@ -1,5 +1,7 @@
 """`/api/doctor` of a running service: it looks from inside, and an index that is away is not the engine's fault."""
 
+import http.client
+import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -8,9 +10,11 @@ from typing import Any
 from sinks.milvus.milvus_settings import MilvusSettings
 from tests.services.ports import free_port
 from tests.worker.running import World, lines_of, wait_until
+from worker.runtime.listening import Listening, listen
 from worker.service.doctor_document import doctor_document
 from worker.service.service import Service
 from worker.service.suggestions_document import OfferedMasks
+from worker.settings.serve_tables import ServedModelTable, ServeTable
 from worker.settings.service_tables import HttpTable
 
 
@@ -48,3 +52,26 @@ def test_a_server_that_is_away_is_the_index_and_not_the_engine(world: World) -> 
     running = world.start(world.settings(milvus=away)).opened()
     found = checks_of(running.service, group="milvus") | checks_of(running.service, group="model")
     assert {place for place, one in found.items() if one["state"] == "problem"} == {("milvus", "index")}
+
+
+def test_a_worker_tells_which_model_of_its_embedding_service_cannot_be_loaded(world: World, tmp_path: Path) -> None:
+    world.http = listen(HttpTable(port=0))
+    gone = ServedModelTable(name="gone", folder=tmp_path / "gone")
+    running = world.start(world.settings(serve=ServeTable(enabled=True, model=(gone,)))).opened()
+    assert checks_of(running.service, group="serve")["serve", "loads"]["state"] == "ok"
+    assert asked(world.http, "/api/status")["served_models"][1]["state"] == "absent"
+    asked(world.http, "/v1/embeddings", b'{"model": "gone", "input": "x"}')
+    found = checks_of(running.service, group="serve")
+    assert found["serve", "loads"]["found"].startswith("could not be loaded: gone: ")
+    default, failed = asked(world.http, "/api/status")["served_models"]
+    assert (default["state"], failed["state"], failed["requests"]) == ("ready", "failed", 0)
+    assert failed["error"].endswith("there is no such folder")
+
+
+def asked(listening: Listening, path: str, body: bytes | None = None) -> Any:  # noqa: ANN401 - JSON
+    client = http.client.HTTPConnection(listening.host, listening.port, timeout=30)
+    try:
+        client.request("GET" if body is None else "POST", path, body, {"Content-Type": "application/json"})
+        return json.loads(client.getresponse().read())
+    finally:
+        client.close()

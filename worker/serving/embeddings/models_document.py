@@ -31,6 +31,8 @@ class ServedFacts:
     memory_bytes: int | None = None
     """None while the model is not in memory."""
     pinned: bool = False
+    error: str = ""
+    """Why the last attempt to load it failed; empty if it did not."""
 
 
 def models_document(models: Sequence[ServedFacts]) -> dict[str, object]:
@@ -90,6 +92,7 @@ def _model(facts: ServedFacts) -> dict[str, object]:
             "device": facts.device,
             "bytes": facts.memory_bytes,
             "pinned": facts.pinned,
+            "error": facts.error,
             "aliases": facts.aliases,
         },
     }

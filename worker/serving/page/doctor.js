@@ -6,7 +6,7 @@ import { clear, el } from "./dom.js";
 import { duration, plural, time } from "./format.js";
 import { statusLine } from "./status.js";
 
-const GROUPS = /** @type {Record<string, string>} */ ({ kafka: "Kafka", redis: "Redis", milvus: "Milvus", model: "Model and engine", versions: "Versions", machine: "Machine", settings: "Settings" });
+const GROUPS = /** @type {Record<string, string>} */ ({ kafka: "Kafka", redis: "Redis", milvus: "Milvus", model: "Model and engine", serve: "Embedding service", versions: "Versions", machine: "Machine", settings: "Settings" });
 const ORDER = ["problem", "warning", "ok"];
 const KINDS = /** @type {Record<string, "ok" | "warn" | "bad">} */ ({ ok: "ok", warning: "warn", problem: "bad" });
 

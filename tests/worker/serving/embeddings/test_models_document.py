@@ -43,6 +43,7 @@ def test_a_model_has_openais_fields_and_what_else_is_known() -> None:
             "device": "cpu",
             "bytes": 57_000_000,
             "pinned": True,
+            "error": "",
             "aliases": ["text-embedding-3-small", "default"],
         },
     }

@@ -21,7 +21,7 @@ def figures(server: EmbeddingServer, name: str) -> ServedModelJson:
     return found
 
 
-def test_what_waits_for_a_model_of_the_pool_is_told_as_well_as_what_waits_for_the_default_one(new_server: NewServer) -> None:
+def test_what_waits_for_a_model_of_the_pool_is_told_as_that_of_the_default_one_is(new_server: NewServer) -> None:
     server = new_server({"model": [{"name": OTHER}], "max_wait_s": 100}, engine={"name": "llama"})
     assert values(server)["vectail_serve_max_wait_seconds",] == 100
     assert figures(server, OTHER) == {"name": OTHER, "state": "absent", "bytes": 0, "requests": 0, "backlog_s": 0.0, "error": ""}
