@@ -87,7 +87,7 @@ def model_add_verb(
     cache: CacheOption = None,
     shared: Shared,
 ) -> None:
-    """Prepare a model for the embedding service, and print its table for the settings file.
+    """Prepare a model to serve, and print its `[[serve.model]]` table.
 
     The settings file is not changed. Nothing is downloaded.
     """
