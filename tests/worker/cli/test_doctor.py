@@ -58,6 +58,8 @@ def states(found: dict[tuple[str, str], dict[str, Any]], state: str) -> set[tupl
 
 
 def test_without_a_problem_the_exit_code_is_0_and_warnings_say_what_to_do(config: Path, run_here: RunHere) -> None:
+    with config.open("a") as file:
+        file.write("[serve]\nenabled = true\n")
     ended = run_here("doctor", "-c", str(config), "--json")
     found = read(ended)
     assert states(found, "problem") == set()
