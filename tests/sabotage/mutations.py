@@ -6,6 +6,7 @@ Each is a known bug of similar programs, or a plausible one here. `tests.sabotag
 from tests.sabotage.command_mutations import COMMAND_MUTATIONS
 from tests.sabotage.decode_mutations import DECODE_MUTATIONS
 from tests.sabotage.embeddings_mutations import EMBEDDINGS_MUTATIONS
+from tests.sabotage.engine_mutations import ENGINE_MUTATIONS
 from tests.sabotage.indexing_mutations import INDEXING_MUTATIONS
 from tests.sabotage.mutation import mutations_of
 from tests.sabotage.pool_mutations import POOL_MUTATIONS
@@ -21,6 +22,7 @@ MUTATIONS = mutations_of(
     SINK_MUTATIONS,
     INDEXING_MUTATIONS,
     VECTOR_MUTATIONS,
+    ENGINE_MUTATIONS,
     POOL_MUTATIONS,
     QUERY_MUTATIONS,
     COMMAND_MUTATIONS,

@@ -134,8 +134,8 @@ VECTOR_MUTATIONS: Changes = {
         "worker/embedding/model/test_released.py::a_file_that_was_changed_or_is_missing_is_named",
     ),
     "worker/embedding/model/weights.py: every weight in bfloat16 has the numbers of the file's first one": (
-        "offset=_LENGTH_BYTES + header_bytes + first)",
-        "offset=_LENGTH_BYTES + header_bytes)",
+        "first + begin, end - begin)",
+        "first, end - begin)",
         "worker/embedding/model/test_weights.py::a_bfloat16_is_the_upper_half_of_a_float32",
     ),
     "worker/embedding/model/split_words.py: plurals and units are split like names of two words": (

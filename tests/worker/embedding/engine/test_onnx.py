@@ -100,6 +100,8 @@ def test_a_block_is_rounded_to_254_steps_of_its_own_largest_number() -> None:
     assert numbers.shape == (5, 3, BLOCK)
     assert numbers.dtype == np.uint8
     steps = scales.reshape(5, 3, 1)
+    largest = np.abs(np.pad(weight, ((0, 0), (0, 7))).reshape(5, 3, BLOCK)).max(axis=2, keepdims=True)
+    assert steps == pytest.approx(largest / 127)
     again = ((numbers.astype(np.float32) - 128) * steps).reshape(5, -1)
     assert (np.abs(again[:, : weight.shape[1]] - weight) <= np.repeat(steps[:, :, 0], BLOCK, axis=1)[:, : weight.shape[1]] * 0.5001).all()
     assert not again[:, weight.shape[1] :].any()
