@@ -149,10 +149,11 @@ def serve_verb(
     port: Annotated[int | None, typer.Option(help="Port to listen on; overrides http.port.", min=0, max=65_535, metavar="N")] = None,
     shared: Shared,
 ) -> None:
-    """Serve embeddings over HTTP: vectors of texts, as OpenAI's API and Text Embeddings Inference give them.
+    """Give vectors of texts over HTTP, without an index.
 
-    Needs neither Kafka nor an index. Answers `/v1/embeddings`, `/v1/models`, `/embed` and `/info` with the settings' model and those of
-    `[[serve.model]]`, until SIGTERM or Ctrl-C; what was asked by then is answered first.
+    As OpenAI's API and Text Embeddings Inference give them. Needs neither Kafka nor an index. Answers `/v1/embeddings`, `/v1/models`,
+    `/embed` and `/info` with the settings' model and those of `[[serve.model]]`, until SIGTERM or Ctrl-C; what was asked by then is
+    answered first.
 
     Exit codes: 0 stopped; 1 crashed; 2 something must be changed first (settings, model).
     """

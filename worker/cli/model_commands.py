@@ -9,7 +9,7 @@ from worker.cli.exits import failure
 from worker.cli.options import TYPER_SETTINGS, Flags, Shared, takes_shared
 from worker.cli.output import facts_text
 
-model_app = typer.Typer(help="Prepare, show or check the embedding model; list and add models to serve.", **TYPER_SETTINGS)
+model_app = typer.Typer(help="Prepare, show, check, list and add embedding models.", **TYPER_SETTINGS)
 
 CacheOption = Annotated[Path | None, typer.Option(metavar="DIR", help="Where prepared models are kept; overrides model.cache.")]
 

@@ -9,9 +9,9 @@ from worker.cli.exits import user_error
 from worker.cli.screen_tables import Column
 from worker.embedding.loaded import space_of
 from worker.embedding.model.errors import ModelError
-from worker.embedding.model.folder import TUNED
-from worker.embedding.model.prepared import PreparedModel, known_model, prepare_model
+from worker.embedding.model.prepared import PreparedModel, prepare_model
 from worker.embedding.pool.model_bytes import measured_bytes
+from worker.embedding.pool.served_models import known_served
 from worker.runtime.toml_strings import basic_string
 from worker.settings.serve_tables import ServedModelTable
 from worker.settings.settings import Settings
@@ -72,11 +72,11 @@ def shown_addition(facts: Mapping[str, Any]) -> str:
 
 
 def _model(settings: Settings, table: ServedModelTable) -> dict[str, object]:
-    model, error = table.as_model(settings.model.cache), ""
-    folder = None if model.folder is None else model.folder.expanduser()
+    error = ""
+    folder = None if table.folder is None else table.folder.expanduser()
     prepared: PreparedModel | None = None
     try:
-        prepared = known_model(folder, model.cache.expanduser(), installed=TUNED if model.name == "auto" else model.name)
+        prepared = known_served(settings, table)
     except ModelError as why:
         error = str(why)
     if prepared is None and folder is not None and not folder.is_dir():

@@ -42,7 +42,23 @@ Flags = dict[str, object]
 """Options that override a setting: table, key, value."""
 
 _VERB_ORDER = (
-    *("demo", "run", "peek", "feed", "search", "lag", "offsets", "dlq", "verify", "compact", "templates", "counts", "masks", "doctor"),
+    *(
+        "demo",
+        "run",
+        "serve",
+        "peek",
+        "feed",
+        "search",
+        "lag",
+        "offsets",
+        "dlq",
+        "verify",
+        "compact",
+        "templates",
+        "counts",
+        "masks",
+        "doctor",
+    ),
     *("estimate", "mcp", "topics", "config", "model", "version"),
 )
 

@@ -11,11 +11,11 @@ from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.cache.vector_levels import Levels
 from worker.embedding.embedder import Embedder
 from worker.embedding.guarded_engine import GuardedEngine
-from worker.embedding.loaded import LoadedModel, model_of, space_of
+from worker.embedding.loaded import LoadedModel, space_of
 from worker.embedding.model.errors import ModelError
 from worker.embedding.pool.model_facts import MODEL_STATES, ModelFacts
 from worker.embedding.pool.model_pool import ModelPool
-from worker.embedding.pool.served_models import ServedModels, served_settings
+from worker.embedding.pool.served_models import ServedModels, known_served
 from worker.runtime.fair_lock import FairLock
 from worker.runtime.stage import Crash
 from worker.runtime.surroundings import Surroundings
@@ -187,8 +187,10 @@ class EmbeddingService:
     def _pooled_facts(self, name: str, facts: ModelFacts) -> ServedFacts:
         table = self._tables[name]
         try:
-            model = model_of(served_settings(self._settings, table))
+            model = known_served(self._settings, table)
         except ModelError:
+            model = None
+        if model is None:  # it takes seconds to prepare, which its first request does
             return ServedFacts(name=name, aliases=table.aliases, state=facts.state, created_s=0, pinned=table.pin, error=facts.error)
         return ServedFacts(
             name=name,

@@ -10,7 +10,7 @@ from tests.worker.cli.console import ROOT, vectail
 from worker.runtime.process import vectail_version
 
 VERBS = (
-    *("demo", "run", "peek", "feed", "search", "lag", "offsets show", "offsets reset", "dlq ls", "dlq show", "dlq replay", "verify"),
+    *("demo", "run", "serve", "peek", "feed", "search", "lag", "offsets show", "offsets reset", "dlq ls", "dlq show", "dlq replay", "verify"),
     *("compact", "templates", "counts", "masks list", "masks diff", "doctor", "estimate", "mcp", "topics init", "config check"),
     *("config show", "model prepare", "model show", "model check", "version"),
 )

@@ -9,8 +9,9 @@ from contextlib import ExitStack
 from typing import Generic, TypeVar
 
 from worker.embedding.engine.llama import BATCH_TOKENS
-from worker.embedding.loaded import LoadedModel, chosen_engine, load_model, model_of
-from worker.embedding.model.prepared import PreparedModel
+from worker.embedding.loaded import LoadedModel, chosen_engine, load_model, measured_engine, model_of, uses_vllm
+from worker.embedding.model.folder import TUNED
+from worker.embedding.model.prepared import PreparedModel, known_model
 from worker.embedding.model.stamp import files_of
 from worker.embedding.pool.model_bytes import model_bytes, own_memory_bytes, remember_rise, return_freed_memory
 from worker.runtime.fair_lock import FairLock
@@ -43,19 +44,22 @@ class ServedModels(Generic[T]):
 
     def size_bytes(self, model: ServedModelTable) -> int:
         """Return the bytes that the model takes; prepares it if needed. Raises ModelError."""
-        prepared = model_of(served_settings(self._settings, model))
-        return model_bytes(prepared, *self._engine(prepared))
+        chosen = served_settings(self._settings, model)
+        prepared = model_of(chosen)
+        return model_bytes(prepared, *_engine(on_a_cpu(chosen, prepared), prepared))
 
     def load(self, model: ServedModelTable, slot: FairLock) -> tuple[T, int]:
         """Load and check the model; returns it and the bytes that it takes. Raises ModelError."""
         before_bytes = own_memory_bytes()
-        loaded = load_model(served_settings(self._settings, model))
+        chosen = served_settings(self._settings, model)
+        chosen = on_a_cpu(chosen, model_of(chosen))
+        loaded = load_model(chosen)
         with ExitStack() as undo:
             undo.callback(loaded.engine.close)
             opened = self._open_model(model, loaded, slot)
             undo.pop_all()
         after_bytes = own_memory_bytes()
-        engine = self._engine(loaded.prepared)
+        engine = _engine(chosen, loaded.prepared)
         if before_bytes is not None and after_bytes is not None:
             remember_rise(loaded.prepared, *engine, after_bytes - before_bytes)
         return opened, model_bytes(loaded.prepared, *engine)
@@ -65,12 +69,27 @@ class ServedModels(Generic[T]):
         self._close_model(loaded)
         return_freed_memory()
 
-    def _engine(self, prepared: PreparedModel) -> tuple[str, int]:
-        """Return the engine's name and the tokens of its batches."""
-        table = self._settings.engine
-        return chosen_engine(self._settings, prepared), max(table.batch_tokens or BATCH_TOKENS, prepared.max_tokens)
-
 
 def served_settings(settings: Settings, model: ServedModelTable) -> Settings:
     """Return settings whose model is a served one: as its files say, not as `[model]` does."""
     return settings.model_copy(update={"model": model.as_model(settings.model.cache)})
+
+
+def on_a_cpu(settings: Settings, prepared: PreparedModel) -> Settings:
+    """Return settings whose engine a process can close again, which vLLM is not: where that is chosen, the fastest of a CPU instead."""
+    if not uses_vllm(settings.engine):
+        return settings
+    name = measured_engine(settings, prepared)
+    return settings.model_copy(update={"engine": settings.engine.model_copy(update={"name": name, "batch_tokens": None})})
+
+
+def known_served(settings: Settings, model: ServedModelTable) -> PreparedModel | None:
+    """Return a served model if it is prepared. Raises ModelError."""
+    table = model.as_model(settings.model.cache)
+    folder = None if table.folder is None else table.folder.expanduser()
+    return known_model(folder, table.cache.expanduser(), installed=TUNED if table.name == "auto" else table.name)
+
+
+def _engine(settings: Settings, prepared: PreparedModel) -> tuple[str, int]:
+    """Return the engine's name and the tokens of its batches."""
+    return chosen_engine(settings, prepared), max(settings.engine.batch_tokens or BATCH_TOKENS, prepared.max_tokens)
