@@ -23,7 +23,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-from benchmarks.program import LLAMA, Figures, option, program
+from benchmarks.program import Figures, option, program
 from benchmarks.query_latency_texts import dictionary
 from benchmarks.rivals.own_process import OwnProcess
 from benchmarks.serve_cases import QUICK, Contest, Plan
@@ -63,7 +63,7 @@ def measure(chosen: Namespace) -> Figures:
 main = program(
     __doc__,
     measure,
-    LLAMA,
+    option("--engine", choices=("auto", "vllm", "llama", "onnx"), default="onnx", help="of vectail (default: %(default)s)"),
     option("--infinity", type=Path, metavar="PYTHON", help="the Python of an environment with infinity-emb 0.0.78"),
     option("--peer", action="append", default=[], metavar="NAME=URL", help="a server that runs already: tei=http://127.0.0.1:8080/v1"),
     option("--all", action="store_true", help="with --json: every case and side"),
