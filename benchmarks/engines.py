@@ -28,7 +28,7 @@ from benchmarks.program import ENGINE, Figures, option, program
 from benchmarks.race import LeftOut, race, ratios
 from benchmarks.rivals.own_process import OwnProcess, Turn, Vectors
 from producers.log_feed import synthetic_lines
-from worker.embedding.embedder import EncodedText
+from worker.embedding.encoded_text import EncodedText
 from worker.embedding.loaded import LoadedModel, load_model
 from worker.embedding.model.folder import PLAIN, default_folder
 from worker.settings.settings import Settings, load_settings

@@ -13,7 +13,8 @@ import numpy as np
 
 from worker.embedding.batcher import Batcher, floor_tokens
 from worker.embedding.cache.memory import MemoryCache
-from worker.embedding.embedder import Embedded, Embedder, EncodedText, Waiting
+from worker.embedding.embedder import Embedder, Waiting
+from worker.embedding.encoded_text import Embedded, EncodedText
 from worker.embedding.engine.engine import Engine
 from worker.embedding.engine.packed_batch import packed
 from worker.embedding.guarded_engine import GuardedEngine

@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.own_stage import batches_of, encoded_templates
 from benchmarks.rivals.own_process import EmbedTexts, Vectors
-from worker.embedding.embedder import EncodedText
+from worker.embedding.encoded_text import EncodedText
 from worker.embedding.loaded import load_model
 from worker.embedding.model.folder import PLAIN
 from worker.settings.settings import load_settings

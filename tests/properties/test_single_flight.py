@@ -11,7 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from worker.embedding.batcher import Batcher, Urgency
 from worker.embedding.cache.memory import MemoryCache
-from worker.embedding.embedder import Embedded, Embedder, EmbeddingLate, EncodedText, Waiting
+from worker.embedding.embedder import Embedder, Waiting
+from worker.embedding.encoded_text import Embedded, EmbeddingLate, EncodedText
 from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.model.space import CacheKey
 from worker.embedding.model.vectors import EmbeddingFailed, Outcome, TokenIds

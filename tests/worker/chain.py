@@ -35,7 +35,8 @@ from worker.embedding.batcher import Batcher
 from worker.embedding.cache.index_level import IndexLevel
 from worker.embedding.cache.memory import MemoryCache
 from worker.embedding.cache.vector_levels import Levels
-from worker.embedding.embedder import Embedder, EncodedText, Waiting
+from worker.embedding.embedder import Embedder, Waiting
+from worker.embedding.encoded_text import EncodedText
 from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.space import CacheKey, Digester, EmbeddingSpace
@@ -261,9 +262,9 @@ class Chain:
 
     def waiting_texts(self) -> list[EncodedText]:
         """Return the texts that wait for the engine and fit one batch, queries first; they go on waiting."""
-        queries, logs = batch = self.embedder.batcher.next_batch()
-        self.embedder.batcher.add_queries(queries)
-        self.embedder.batcher.add_logs(logs)
+        queries, others = batch = self.embedder.batcher.next_batch()
+        self.embedder.batcher.add(queries, "query")
+        self.embedder.batcher.add(others, "bulk")
         return [one.text for some in batch for one in some]
 
     def store(self, most: int = 10_000) -> None:

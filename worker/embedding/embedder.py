@@ -21,58 +21,17 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from sinks.row import Vector
-from worker.embedding.batcher import Batch, Batcher, Urgency, tokens_of
+from worker.embedding.batcher import Batch, Batcher, tokens_of
 from worker.embedding.cache.vector_cache import VectorCache
+from worker.embedding.encoded_text import Done, Embedded, EmbeddingLate, EncodedText
 from worker.embedding.engine_pace import EnginePace
 from worker.embedding.guarded_engine import GuardedEngine
-from worker.embedding.model.space import CacheKey
 from worker.embedding.model.vectors import EmbeddingFailed, Outcome, TokenIds
 from worker.embedding.single_flight import SingleFlight
 from worker.runtime.histogram import SIZES, TOKENS, Histogram
-
-
-class EncodedText(NamedTuple):
-    """A text to be embedded."""
-
-    ids: TokenIds
-    key: CacheKey | None
-    """The cache key under which its vector is kept; None: it is not."""
-    topic: str = ""
-    """Whose share of the engine it takes, unless it is a query: a topic's or a requester's."""
-    urgency: Urgency = "bulk"
-    is_template: bool = False
-    """Whether it is a template of the index."""
-    is_late: Callable[[float], bool] = lambda _now_s: False
-    """Whether its vector is of no use any more; asked on the engine's thread when its batch begins, with the time then."""
-
-
-class EmbeddingLate(NamedTuple):
-    """The text was not computed because it was too late."""
-
-
-class Embedded(NamedTuple):
-    """What became of one text."""
-
-    place: int
-    """Its place in the list that was submitted."""
-    outcome: Outcome | EmbeddingLate
-    started_s: float
-    """When its batch began; on the clock of `time.monotonic`."""
-    ended_s: float
-
-
-Done = Callable[[Sequence[Embedded]], None]
-"""Takes what became of some of the texts of one `submit`: those of one batch. Called on the embed thread; may wait."""
-
-
-class Submit(Protocol):
-    """Queues texts for the engine."""
-
-    def __call__(self, texts: Sequence[EncodedText], done: Done) -> None:
-        """Each text is in exactly one call of `done`, unless the service stops hard; never blocks."""
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ Prepare decodes and masks records as columns; what becomes of a line depends on 
 
 Until the row of a new template is acknowledged, its lines wait in `worker.indexing.flights`. A record settles when all of its lines are
 stored or rejected. A line that an earlier run has stored (`worker.indexing.resume`) is settled in prepare and sent nowhere. On the way
-through `embed` a template is a text (`worker.embedding.embedder.EncodedText`), and comes back by a call.
+through `embed` a template is a text (`worker.embedding.encoded_text.EncodedText`), and comes back by a call.
 """
 
 from collections.abc import Callable

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sinks.block import Lines
 from worker.embedding.cache.vector_levels import Levels
-from worker.embedding.embedder import Embedded, EmbeddingLate, EncodedText, Submit
+from worker.embedding.encoded_text import Embedded, EmbeddingLate, EncodedText, Submit
 from worker.embedding.model.space import Digester
 from worker.embedding.model.vectors import EmbeddingFailed
 from worker.embedding.tokenizer import Encoded, Tokenizer

@@ -11,7 +11,7 @@ from worker.asking.question import Query
 from worker.asking.refusals import BadQuery
 from worker.asking.requests import QueryRequest, Requester, is_late, monotonic_deadline_s
 from worker.embedding.cache.vector_cache import VectorCache
-from worker.embedding.embedder import Embedded, EmbeddingLate, EncodedText, Submit
+from worker.embedding.encoded_text import Embedded, EmbeddingLate, EncodedText, Submit
 from worker.embedding.model.vectors import EmbeddingFailed
 from worker.querying.forms import parse_query
 from worker.querying.kafka_queries import KafkaQueries

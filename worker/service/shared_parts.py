@@ -9,7 +9,7 @@ from consumers.rejection import RejectedPiece, Rejection
 from sinks.reading.reader import BlockReader
 from worker.connections import Connections
 from worker.embedding.cache.vector_levels import Levels
-from worker.embedding.embedder import Submit
+from worker.embedding.encoded_text import Submit
 from worker.indexing.dead_letter_reasons import letter_of
 from worker.runtime.surroundings import Surroundings
 from worker.settings.settings import Settings

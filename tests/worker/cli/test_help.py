@@ -10,8 +10,8 @@ from tests.worker.cli.console import ROOT, vectail
 from worker.runtime.process import vectail_version
 
 VERBS = (
-    *("demo", "run", "serve", "peek", "feed", "search", "lag", "offsets show", "offsets reset", "dlq ls", "dlq show", "dlq replay", "verify"),
-    *("compact", "templates", "counts", "masks list", "masks diff", "doctor", "estimate", "mcp", "topics init", "config check"),
+    *("demo", "run", "serve", "peek", "feed", "search", "lag", "offsets show", "offsets reset", "dlq ls", "dlq show", "dlq replay"),
+    *("verify", "compact", "templates", "counts", "masks list", "masks diff", "doctor", "estimate", "mcp", "topics init", "config check"),
     *("config show", "model prepare", "model show", "model check", "version"),
 )
 OPTIONS: dict[str, tuple[str, ...]] = {

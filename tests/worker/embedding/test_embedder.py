@@ -15,7 +15,8 @@ from tests.worker.chain import Chain
 from tests.worker.conftest import NewChain
 from tests.worker.running import wait_until
 from worker.embedding.batcher import Batcher, Urgency
-from worker.embedding.embedder import Embedded, Embedder, EncodedText, Waiting
+from worker.embedding.embedder import Embedder, Waiting
+from worker.embedding.encoded_text import Embedded, EncodedText
 from worker.embedding.guarded_engine import EngineFailed
 from worker.indexing.line_batch import EmbeddedTemplate
 from worker.querying.ready_query import FailedQuery, ReadyQuery

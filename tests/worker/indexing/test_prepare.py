@@ -42,7 +42,7 @@ def test_a_new_line_goes_to_the_engine_as_token_ids(chain: Chain) -> None:
     chain.feed("disk full on 10.0.0.1\n")
     (encoded,) = chain.waiting_texts()
     assert encoded.ids.tolist() == chain.words.encode(["disk full on"]).text(0).tolist()
-    assert (encoded.key, encoded.topic, encoded.is_urgent) == (chain.key("disk full on"), "logs", False)
+    assert (encoded.key, encoded.topic, encoded.urgency) == (chain.key("disk full on"), "logs", "bulk")
     assert taken(chain) == (1, 0)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from consumers.assignment import Claim
 from tests.worker.chain import Chain
 from tests.worker.conftest import NewChain
-from worker.embedding.embedder import Done, EncodedText
+from worker.embedding.encoded_text import Done, EncodedText
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.line_batch import StoreItem
 from worker.indexing.record_groups import GROUP_RECORDS

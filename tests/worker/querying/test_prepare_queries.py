@@ -17,7 +17,7 @@ def test_a_query_is_masked_like_a_line_and_goes_to_the_engine_as_token_ids(chain
     chain.ask({"text": "disk full on 10.0.0.1"})
     (query,) = chain.waiting_texts()
     assert query.ids.tolist() == chain.words.encode(["disk full on"]).text(0).tolist()
-    assert (query.key, query.is_urgent) == (chain.key("disk full on"), True)
+    assert (query.key, query.urgency) == (chain.key("disk full on"), "query")
     chain.embed()
     chain.answer()
     assert [(reply.topic, reply.correlation_id) for reply in chain.replies] == [(REPLIES, b"c1")]
@@ -83,7 +83,7 @@ def test_a_query_equal_to_a_line_in_flight_does_not_wait_for_it(chain: Chain) ->
     chain.embed()
     assert "hits" in chain.answer()[0]
     assert chain.committable() is None
-    chain.embedder.batcher.add_logs(flight.logs)
+    chain.embedder.batcher.add(flight.others, "bulk")
     chain.run()
     assert chain.stored() == [(0, "disk full")]
 

@@ -16,7 +16,7 @@ from tests.worker.chain_values import record
 from tests.worker.running import WAIT_S, World, wait_until
 from worker.asking.requests import REPLY_TOPIC_HEADER
 from worker.connections import Connections
-from worker.embedding.embedder import EncodedText
+from worker.embedding.encoded_text import EncodedText
 from worker.embedding.model.space import Digester
 from worker.indexing.line_batch import EmbeddedTemplate
 from worker.querying.ready_query import FailedQuery, ReadyQuery

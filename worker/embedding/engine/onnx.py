@@ -3,11 +3,10 @@
 Exact: float32 throughout, and a text's vector is the same in any batch but for the last bits (cosine 0.9999998 or better). What other
 programs run on ONNX Runtime as int8 scales activations over the whole batch, so that a vector depends on the texts beside it: cosine 0.978.
 
-Measured beside llama.cpp in turns, on two AVX-512 cores that other work kept busy, texts a second: 1.4 times as many of 19 tokens in
-batches of 512, 1.3 times with lengths of 8 to 256 mixed, 2.7 to 3.7 times one text at a time (docs/performance.md). `engine.name = "auto"`
-measures both on the machine itself. 8-bit weights make one text alone faster by a third to a half, and batches no faster. After a while the
-process has 86 MB more of its own memory, 42 of them the weights as they are multiplied; llama.cpp has 72. Batches of 1,024 tokens were no
-faster.
+Measured beside llama.cpp in turns, on two idle AVX-512 cores, texts a second: 2.0 times as many of 19 tokens in batches of 512 tokens,
+1.65 times with lengths of 8 to 256 mixed, 1.2 times one text at a time (docs/performance.md). `engine.name = "auto"` measures both on the
+machine itself. 8-bit weights made one text alone 8 % faster, and batches a quarter slower. After a while the process has 86 MB more of its
+own memory, 42 of them the weights as they are multiplied; llama.cpp has 72. Batches of 1,024 tokens were no faster.
 """
 
 from collections.abc import Sequence

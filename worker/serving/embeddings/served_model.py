@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from worker.embedding.cache.vector_levels import Levels
-from worker.embedding.embedder import Embedded, Embedder, EmbeddingLate, EncodedText
+from worker.embedding.embedder import Embedder
+from worker.embedding.encoded_text import Embedded, EmbeddingLate, EncodedText
 from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.space import CacheKey, Digester
 from worker.embedding.model.vectors import EmbeddingFailed, TokenIds
