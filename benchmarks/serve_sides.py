@@ -165,7 +165,11 @@ def _running(command: Sequence[str], log: Path, environment: Mapping[str, str]) 
     """Run a program as the leader of its own group; end the whole group afterwards."""
     with log.open("wb") as written:
         process = subprocess.Popen(  # noqa: S603 - ours, or named by the user
-            command, stdout=written, stderr=written, stdin=subprocess.DEVNULL, env=os.environ | environment, start_new_session=True
+            ["/usr/bin/env", *(f"{name}={value}" for name, value in environment.items()), *command],
+            stdout=written,
+            stderr=written,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
         )
     try:
         yield process

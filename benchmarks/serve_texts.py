@@ -1,12 +1,12 @@
 """Texts of `benchmarks.serve` and requests with them. Words are whole tokens of the model, so a text's length is known beforehand. Pure."""
 
 import base64
+import json
 from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from benchmarks.race import Wrong
@@ -38,7 +38,7 @@ def zipf_ranks(count: int, ranks: int, random: Random) -> list[int]:
 def request_body(model: str, texts: Sequence[str]) -> bytes:
     """Return the request that OpenAI's client sends; one text goes alone."""
     inputs = texts[0] if len(texts) == 1 else list(texts)
-    return orjson.dumps({"input": inputs, "model": model, "encoding_format": "base64"})
+    return json.dumps({"input": inputs, "model": model, "encoding_format": "base64"}, ensure_ascii=False).encode()
 
 
 def in_requests(texts: Sequence[str], size: int) -> Iterator[Sequence[str]]:
@@ -51,7 +51,7 @@ def vectors_in(answered: Answered, texts: int) -> Vectors:
     """Return float32[texts, dim] of an answer. Raises Wrong for one that does not hold them."""
     if answered.status != 200:  # noqa: PLR2004 - HTTP's OK
         raise Wrong(f"a request was answered with {answered.status or 'a closed connection'}: {answered.body[:200]!r}")
-    found: list[dict[str, Any]] = sorted(orjson.loads(answered.body)["data"], key=lambda one: one["index"])
+    found: list[dict[str, Any]] = sorted(json.loads(answered.body)["data"], key=lambda one: one["index"])
     if len(found) != texts:
         raise Wrong(f"{len(found)} vectors for {texts} texts")
     return np.stack([np.frombuffer(base64.b64decode(one["embedding"]), dtype="<f4") for one in found])

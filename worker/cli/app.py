@@ -151,9 +151,8 @@ def serve_verb(
 ) -> None:
     """Give vectors of texts over HTTP, without an index.
 
-    As OpenAI's API and Text Embeddings Inference give them. Needs neither Kafka nor an index. Answers `/v1/embeddings`, `/v1/models`,
-    `/embed` and `/info` with the settings' model and those of `[[serve.model]]`, until SIGTERM or Ctrl-C; what was asked by then is
-    answered first.
+    As OpenAI's API and Text Embeddings Inference give them, with the settings' model and those of `[[serve.model]]`. Needs no Kafka.
+    Runs until SIGTERM or Ctrl-C; what was asked by then is answered first.
 
     Exit codes: 0 stopped; 1 crashed; 2 something must be changed first (settings, model).
     """
