@@ -72,8 +72,8 @@ POOL_MUTATIONS: Changes = {
         "worker/cli/test_model_list.py::a_name_that_is_taken_or_none_and_a_folder_that_is_none_are_refused",
     ),
     "worker/cli/model_list.py: models that are only listed are prepared": (
-        "known_model(folder, model.cache.expanduser(), installed",
-        "prepare_model(folder, model.cache.expanduser(), installed",
+        "prepared = known_served(settings, table)",
+        "prepared = prepare_model(folder, settings.model.cache.expanduser())",
         "worker/cli/test_model_list.py::models_are_listed_without_being_prepared",
     ),
     "worker/cli/model_check.py: models to serve are not checked": (
