@@ -253,6 +253,11 @@ SERVICE_MUTATIONS: Changes = {
         "0.0",
         "worker/serving/embeddings/test_served_figures.py::what_waits_for_a_model_of_the_pool_is_told_as_that_of_the_default_one_is",
     ),
+    "worker/service/pipeline.py: an engine that is away elsewhere holds the machine's cores": (
+        'slot=None if settings.engine.name == "remote" else slot,',
+        "slot=slot,",
+        "worker/service/test_pipeline.py::only_an_engine_of_this_machine_waits_for_the_models_beside_it",
+    ),
     "worker/watching/judges.py: a moment in which much waits for vectors is an alert": (
         "sum(seconds for _, seconds in points) / len(points) for labels",
         "points[-1][1] for labels",

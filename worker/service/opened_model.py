@@ -2,14 +2,13 @@
 
 import time
 
-from worker.embedding.batcher import Batcher, floor_tokens
 from worker.embedding.cache.vector_levels import Levels
 from worker.embedding.embedder import Embedder
-from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.loaded import LoadedModel
 from worker.runtime.fair_lock import FairLock
 from worker.runtime.stage import Crash, Stage
 from worker.runtime.surroundings import Surroundings
+from worker.service.embedder_parts import guarded_engine, new_batcher
 from worker.serving.embeddings.served_model import ServedModel
 from worker.serving.embeddings.served_tally import ServedTally
 
@@ -35,29 +34,15 @@ class OpenedModel:
         on_crash: Crash,
     ) -> None:
         """Takes the engine of `loaded` over. Raises ModelError, having taken nothing."""
-        batch_tokens = loaded.engine.batch_tokens
-        self.guarded_engine = GuardedEngine(
-            loaded.engine,
-            loaded.golden,
-            new_engine=loaded.new_engine,
-            say=surroundings.say,
-            clock=surroundings.clock,
-            pause=surroundings.pause,
-        )
+        self.guarded_engine = guarded_engine(loaded, surroundings)
         self.embedder = Embedder(
-            batcher=Batcher(
-                budget_tokens=batch_tokens,
-                bulk_floor_tokens=floor_tokens(batch_tokens),
-                online_floor_tokens=floor_tokens(batch_tokens),
-                target_s=target_batch_s,
-                topic_of=lambda waiting: waiting.text.topic,
-            ),
+            batcher=new_batcher(loaded, target_s=target_batch_s, has_clients=True),
             engine=self.guarded_engine,
             cache=levels,
             memory=levels.memory,
             slot=slot,
         )
-        self.served = ServedModel(name, loaded, self.embedder, levels, tally, time.monotonic)
+        self.served = ServedModel(name, loaded, self.embedder, levels, tally, surroundings.clock)
         self.stages = [
             self.served.stage(on_crash),
             Stage(f"engine-{name}", self.embedder.compute, on_crash),

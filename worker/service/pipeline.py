@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sinks.reading.reader import BlockReader
 from worker.connections import Connections
-from worker.embedding.batcher import Batcher, floor_tokens
 from worker.embedding.cache.index_level import IndexLevel
 from worker.embedding.cache.memory import MemoryCache
 from worker.embedding.cache.vector_cache import VectorCache
 from worker.embedding.cache.vector_levels import Levels
-from worker.embedding.embedder import Embedder, Waiting
+from worker.embedding.embedder import Embedder
 from worker.embedding.guarded_engine import GuardedEngine
-from worker.embedding.loaded import LoadedModel
 from worker.runtime.lane import Inlet
 from worker.runtime.stage import Crash, Meter, Stage
 from worker.runtime.surroundings import Surroundings
+from worker.service.embedder_parts import guarded_engine, new_batcher
 from worker.service.indexing_pipeline import IndexingPipeline
 from worker.service.querying_pipeline import QueryingPipeline
 from worker.service.shared_parts import DeadLetterPost, SharedParts
@@ -60,23 +59,24 @@ class Pipeline:
         index = IndexLevel(sink.templates.vectors, say=say, clock=clock, draw=random.SystemRandom().random)
         memory = MemoryCache(settings.cache.memory_bytes) if embeddings is None else embeddings.memory
         self.levels = Levels(memory=memory, redis=redis, index=index.find, fail_point=fail_point)
-        self.guarded_engine = _guarded(model, surroundings)
-        online_floor = 0 if embeddings is None else floor_tokens(model.engine.batch_tokens)
+        self.guarded_engine = guarded_engine(model, surroundings)
+        target_s = settings.query.target_batch_s
+        slot = None if embeddings is None else embeddings.slot
         self.embedder = Embedder(
-            batcher=_batcher(settings, model, online_floor),
+            batcher=new_batcher(model, target_s=target_s, has_clients=embeddings is not None, weight_of=settings.weight_of),
             engine=self.guarded_engine,
             cache=self.levels,
             memory=memory,
-            slot=None if embeddings is None else embeddings.slot,
+            slot=None if settings.engine.name == "remote" else slot,  # it computes elsewhere, and may be away for long
             fail_point=fail_point,
         )
         self.query_embedder = self.embedder
         """The same, or one of their own."""
         self._query_engine: GuardedEngine | None = None
         if connections.query_model is not None:
-            self._query_engine = _guarded(connections.query_model, surroundings)
-            batcher = _batcher(settings, connections.query_model, 0)
-            self.query_embedder = Embedder(batcher=batcher, engine=self._query_engine, cache=self.levels, memory=memory)
+            self._query_engine = guarded_engine(connections.query_model, surroundings)
+            batcher = new_batcher(connections.query_model, target_s=target_s, has_clients=False)
+            self.query_embedder = Embedder(batcher=batcher, engine=self._query_engine, cache=self.levels, memory=memory, slot=slot)
         self.served = None if embeddings is None else embeddings.served_of(model, self.embedder, self.levels)
         """The index's model, as clients of the embedding API see it."""
         self.reader = BlockReader(sink, clock=clock)
@@ -151,26 +151,3 @@ class Pipeline:
         self.querying.close()
         if self.served is not None:
             self.served.close()
-
-
-def _guarded(model: LoadedModel, surroundings: Surroundings) -> GuardedEngine:
-    return GuardedEngine(
-        model.engine,
-        model.golden,
-        new_engine=model.new_engine,
-        say=surroundings.say,
-        clock=surroundings.clock,
-        pause=surroundings.pause,
-    )
-
-
-def _batcher(settings: Settings, model: LoadedModel, online_floor_tokens: int) -> Batcher[Waiting]:
-    batch_tokens = model.engine.batch_tokens
-    return Batcher(
-        budget_tokens=batch_tokens,
-        bulk_floor_tokens=floor_tokens(batch_tokens),
-        online_floor_tokens=online_floor_tokens,
-        target_s=settings.query.target_batch_s,
-        topic_of=lambda waiting: waiting.text.topic,
-        weight_of=settings.weight_of,
-    )

@@ -104,19 +104,10 @@ class Service:
         new_poller = partial(Poller, say=say)
         self.log_source = KafkaSource(kafka, settings.subscription, say=say)
         self.query_source = KafkaSource(query_source(kafka), Subscription(names=(kafka.query_topic,)), say=say)
-        self.logs = new_poller(
-            source=self.log_source,
-            settings=paced,
-            ledger=logs,
-            deliver=self.pipeline.indexing.prepare_lane.put,
-            fail_point=surroundings.fail_point,
-        )
-        self.queries = new_poller(
-            source=self.query_source,
-            settings=replace(paced, max_fetch_records=_QUERIES_FETCHED),
-            ledger=queries,
-            deliver=self.pipeline.querying.take_polled,
-        )
+        put, point = self.pipeline.indexing.prepare_lane.put, surroundings.fail_point
+        self.logs = new_poller(source=self.log_source, settings=paced, ledger=logs, deliver=put, fail_point=point)
+        quick = replace(paced, max_fetch_records=_QUERIES_FETCHED)
+        self.queries = new_poller(source=self.query_source, settings=quick, ledger=queries, deliver=self.pipeline.querying.take_polled)
         self.pollers: Sequence[tuple[Poller, Stage]] = [
             (self.logs, Stage("poller-logs", self.logs.run, self.on_crash)),
             (self.queries, Stage("poller-queries", self.queries.run, self.on_crash)),

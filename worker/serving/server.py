@@ -98,7 +98,8 @@ class HttpServer:
             streams=limits.streams,
         )
         if not listening.is_loopback and not token:
-            say(f"http listens on {listening.host} without a token: everyone who reaches it can search the logs")
+            what = "search the logs" if view.has_index else "have vectors"
+            say(f"http listens on {listening.host} without a token: everyone who reaches it can {what}")
         self._server = uvicorn.Server(
             uvicorn.Config(
                 new_app(self._queries, rules, say, view),

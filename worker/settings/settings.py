@@ -140,6 +140,12 @@ class Settings(Table):
         return self
 
     @model_validator(mode="after")
+    def _check_serve(self) -> Self:
+        if self.serve.enabled and not self.http.enabled:
+            raise ValueError("serve.enabled: http.enabled is false, so nobody could ask for vectors")
+        return self
+
+    @model_validator(mode="after")
     def _check_canary(self) -> Self:
         if self.status.canary_interval_s is not None and self.canary_topic() is None:
             raise ValueError("status.canary_interval_s: no [[topic]] with a name takes plain lines (format auto or text, no multiline)")

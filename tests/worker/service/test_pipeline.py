@@ -22,10 +22,11 @@ from worker.indexing.line_batch import EmbeddedTemplate
 from worker.querying.ready_query import FailedQuery, ReadyQuery
 from worker.runtime.stage import Abandoned
 from worker.runtime.surroundings import Surroundings
+from worker.service.embedding_service import EmbeddingService
 from worker.service.pipeline import Pipeline
 from worker.settings.service_tables import QueryTable
 from worker.settings.settings import Settings
-from worker.settings.tables import IndexTable
+from worker.settings.tables import EngineTable, IndexTable
 from worker.settings.topic_tables import TopicTable
 
 LOGS = Partition("logs", 0)
@@ -34,7 +35,7 @@ LOGS = Partition("logs", 0)
 class Wired:
     """A pipeline whose stages run when they are told to."""
 
-    def __init__(self, settings: Settings, connections: Connections) -> None:
+    def __init__(self, settings: Settings, connections: Connections, embeddings: EmbeddingService | None = None) -> None:
         self.abandon = threading.Event()
         self.crashes: list[tuple[str, Exception]] = []
         self.said: list[str] = []
@@ -43,6 +44,7 @@ class Wired:
             connections,
             None,
             Surroundings(say=self.said.append, pause=self.abandon.wait, is_abandoned=self.abandon.is_set),
+            embeddings=embeddings,
         )
         self.groups = self.pipeline.stages(lambda name, error: self.crashes.append((name, error)))
         self.pipeline.indexing.ledger.assign([LOGS])
@@ -122,6 +124,31 @@ def test_queries_with_an_engine_of_their_own_never_wait_for_that_of_the_lines(wo
     wired.pipeline.close()
     assert lines.closed
     assert queries.closed
+
+
+@pytest.mark.parametrize("name", ["llama", "remote"])
+def test_only_an_engine_of_this_machine_waits_for_the_models_beside_it(world: World, connections: Connections, name: str) -> None:
+    engine = EngineTable.model_validate({"name": name, "url": "http://127.0.0.1:1"})
+    settings = world.settings(engine=engine)
+    crashes: list[tuple[str, Exception]] = []
+    surroundings = Surroundings()
+    embeddings = EmbeddingService(
+        settings, "default", redis=None, surroundings=surroundings, on_crash=lambda stage, error: crashes.append((stage, error))
+    )
+    wired = Wired(settings, connections, embeddings)
+    wired.lines("a line of its own")
+    wired.end(1)
+    compute = threading.Thread(target=lambda: wired.pipeline.embedder.compute_batch(wait=False))
+    with embeddings.slot:
+        compute.start()
+        if name == "remote":
+            compute.join(WAIT_S)
+        else:
+            wait_until(lambda: embeddings.slot.waiting, "its turn")
+        assert compute.is_alive() == (name == "llama")
+    compute.join(WAIT_S)
+    wired.pipeline.close()
+    assert crashes == []
 
 
 def test_while_the_sink_is_busy_nothing_counts_as_stored_and_lines_are_embedded(wired: Wired, world: World) -> None:

@@ -2,13 +2,14 @@
 
 import http.client
 import json
-import time
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tests.fakes.engine import FakeEngine
+from tests.worker.running import wait_until
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.loaded import LoadedModel, space_of
 from worker.embedding.model.golden import load_golden
@@ -107,6 +108,19 @@ class EmbeddingServer:
         finally:
             client.close()
 
+    def held(self) -> http.client.HTTPConnection:
+        """Hold the engine in the middle of a request of one text, until its `gate` is set; returns that request."""
+        self.engine.gate = threading.Event()
+        self.engine.entered.clear()
+        first = self.send("/v1/embeddings", {"model": self.model.name, "input": "first"})
+        assert self.engine.entered.wait(WAIT_S)
+        return first
+
+    def release(self) -> None:
+        """Let the engine go on."""
+        assert self.engine.gate is not None
+        self.engine.gate.set()
+
     def embed(self, inputs: Any, **fields: Any) -> Answered:  # noqa: ANN401 - JSON
         """Ask OpenAI's path for vectors of the default model."""
         return self.ask("/v1/embeddings", {"model": self.model.name, "input": inputs, **fields})
@@ -118,11 +132,11 @@ class EmbeddingServer:
 
     def until_waiting(self, texts: int) -> None:
         """Wait until so many texts wait for the engine, beside those that it has."""
-        until(lambda: len(self.opened.embedder) >= texts)
+        wait_until(lambda: len(self.opened.embedder) >= texts, "texts to wait")
 
     def until_open(self, requests: int) -> None:
         """Wait until so many requests wait for their vectors."""
-        until(lambda: self.api.open_requests == requests)
+        wait_until(lambda: self.api.open_requests == requests, "requests to be open")
 
     def close(self) -> None:
         """End everything."""
@@ -133,15 +147,6 @@ class EmbeddingServer:
         self.service.close(WAIT_S)
         self.http.close(WAIT_S)
         assert self.crashes == []
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    """Wait until something is so."""
-    """Wait until it is so."""
-    deadline_s = time.monotonic() + WAIT_S
-    while not is_so():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.005)
 
 
 def received(client: http.client.HTTPConnection) -> Answered:

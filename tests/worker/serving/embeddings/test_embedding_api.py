@@ -1,7 +1,6 @@
 """The embedding API over HTTP: what is answered, what is refused, and that equal texts are computed once."""
 
 import base64
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,8 +8,9 @@ import numpy as np
 import pytest
 
 from tests.fakes.engine import FakeEngine
+from tests.worker.running import wait_until
 from tests.worker.serving.embeddings.conftest import NewServer
-from tests.worker.serving.embeddings.embedding_server import EmbeddingServer, received, until
+from tests.worker.serving.embeddings.embedding_server import EmbeddingServer, received
 from worker.embedding.loaded import space_of
 from worker.embedding.model.space import Digester
 from worker.embedding.model.vectors import Vectors
@@ -124,14 +124,12 @@ def test_a_thousand_equal_texts_at_once_cost_one_text_in_the_engine(server: Embe
 
 def test_one_text_does_not_wait_behind_two_thousand_of_another(server: EmbeddingServer) -> None:
     """It is in the engine's next batch, whatever waits."""
-    server.engine.gate = threading.Event()
-    first = server.send("/v1/embeddings", {"model": server.model.name, "input": "first"})
-    assert server.engine.entered.wait(20)
+    first = server.held()
     many = server.send("/v1/embeddings", {"model": server.model.name, "input": [f"line {number} of many" for number in range(2_000)]})
     server.until_waiting(2_000)
     one = server.send("/v1/embeddings", {"model": server.model.name, "input": "one user's text"})
     server.until_waiting(2_001)
-    server.engine.gate.set()
+    server.release()
     assert received(first).status == received(one).status == received(many).status == 200
     tokenizer = Tokenizer(server.model)
     tokens = len(tokenizer.encode(["one user's text"]).ids)
@@ -142,14 +140,12 @@ def test_one_text_does_not_wait_behind_two_thousand_of_another(server: Embedding
 
 
 def test_a_client_that_hangs_up_costs_the_engine_nothing_more(server: EmbeddingServer) -> None:
-    server.engine.gate = threading.Event()
-    first = server.send("/v1/embeddings", {"model": server.model.name, "input": "first"})
-    assert server.engine.entered.wait(20)
+    first = server.held()
     gone = server.send("/v1/embeddings", {"model": server.model.name, "input": [f"text {number}" for number in range(500)]})
     server.until_waiting(500)
     gone.close()
     server.until_open(1)
-    server.engine.gate.set()
+    server.release()
     assert received(first).status == 200
     assert server.embed("after them").status == 200
     assert server.engine_texts == 2
@@ -157,14 +153,12 @@ def test_a_client_that_hangs_up_costs_the_engine_nothing_more(server: EmbeddingS
 
 
 def test_a_deadline_that_passes_is_a_504_and_nothing_is_computed(server: EmbeddingServer) -> None:
-    server.engine.gate = threading.Event()
-    first = server.send("/v1/embeddings", {"model": server.model.name, "input": "first"})
-    assert server.engine.entered.wait(20)
+    first = server.held()
     late = server.send("/v1/embeddings", {"model": server.model.name, "input": "second", "deadline_ms": 1})
-    until(lambda: len(server.opened.embedder) == 1 or server.service.tallies[UNKNOWN_MODEL].requests[504] == 1)
+    wait_until(lambda: len(server.opened.embedder) == 1 or server.service.tallies[UNKNOWN_MODEL].requests[504] == 1, "its arrival")
     arrived_s = time.monotonic()
-    until(lambda: time.monotonic() > arrived_s + 0.001)
-    server.engine.gate.set()
+    wait_until(lambda: time.monotonic() > arrived_s + 0.001, "its deadline")
+    server.release()
     refused = received(late)
     assert (refused.status, refused.error["code"]) == (504, "timeout")
     assert received(first).status == 200
@@ -177,28 +171,23 @@ def test_more_work_than_may_wait_is_a_429_that_says_when_to_come_back(new_server
     server = new_server({"max_wait_s": 0.001})
     assert server.embed("the pace is known now").status == 200
     server.opened.embedder.pace.observe(100, 10.0)
-    server.engine.gate = threading.Event()
-    server.engine.entered.clear()
-    first = server.send("/v1/embeddings", {"model": server.model.name, "input": "first"})
-    assert server.engine.entered.wait(20)
+    first = server.held()
     waiting = server.send("/v1/embeddings", {"model": server.model.name, "input": "second"})
     server.until_waiting(1)
     refused = server.embed("third")
     assert (refused.status, refused.error["type"]) == (429, "rate_limit_error")
     assert int(refused.headers["Retry-After"]) >= 1
-    server.engine.gate.set()
+    server.release()
     assert received(first).status == received(waiting).status == 200
     for client in (first, waiting):
         client.close()
 
 
 def test_whoever_waits_when_the_service_ends_is_answered(server: EmbeddingServer) -> None:
-    server.engine.gate = threading.Event()
-    first = server.send("/v1/embeddings", {"model": server.model.name, "input": "first"})
-    assert server.engine.entered.wait(20)
+    first = server.held()
     server.http.stop_intake()
     assert server.embed("too late").status == 503
-    server.engine.gate.set()
+    server.release()
     assert received(first).status == 200
     first.close()
 
@@ -230,16 +219,13 @@ def test_a_small_request_is_taken_however_much_another_client_has_waiting_and_a_
     large = {"model": model, "input": [f"line {number} of many" for number in range(2_000)]}
     assert server.embed("the pace is known now").status == 200
     server.opened.embedder.pace.observe(1_000, 10.0)
-    server.engine.gate = threading.Event()
-    server.engine.entered.clear()
-    first = server.send("/v1/embeddings", {"model": model, "input": "first"})
-    assert server.engine.entered.wait(20)
+    first = server.held()
     many = server.send("/v1/embeddings", large)
     server.until_waiting(2_000)
     assert server.ask("/v1/embeddings", large).status == 429
     one = server.send("/v1/embeddings", {"model": model, "input": "one user's text"})
     server.until_waiting(2_001)
-    server.engine.gate.set()
+    server.release()
     assert [received(client).status for client in (first, many, one)] == [200, 200, 200]
     for client in (first, many, one):
         client.close()

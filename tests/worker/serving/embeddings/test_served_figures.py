@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from tests.worker.running import wait_until
 from tests.worker.serving.embeddings.conftest import NewServer
-from tests.worker.serving.embeddings.embedding_server import EmbeddingServer, received, until
+from tests.worker.serving.embeddings.embedding_server import EmbeddingServer, received
 from worker.asking.worker_answers import ServedModelJson
 from worker.runtime.histogram import HistogramSnapshot
 
@@ -31,7 +32,7 @@ def test_what_waits_for_a_model_of_the_pool_is_told_as_that_of_the_default_one_i
     assert (loaded["bytes"] or 0) > 10_000_000
     with server.service.slot:  # while another model computes
         many = server.send("/v1/embeddings", {"model": OTHER, "input": [f"line {number} of many" for number in range(600)]})
-        until(lambda: values(server)["vectail_serve_backlog_seconds", OTHER] > 0)
+        wait_until(lambda: values(server)["vectail_serve_backlog_seconds", OTHER] > 0, "the backlog")
         assert figures(server, OTHER)["backlog_s"] > 0
         assert values(server)["vectail_serve_backlog_seconds", server.model.name] == 0
     assert received(many).status == 200
