@@ -155,7 +155,7 @@ def run_service(service: Service) -> Ending:
     """
     try:
         ending = service.run()
-    except SinkMismatch as error:
+    except (SinkMismatch, ModelError) as error:
         raise user_error(error) from error
     if isinstance(service.crash_error, SourceExpired | KafkaRefused):
         raise user_error(service.crash_error) from service.crash_error

@@ -125,7 +125,7 @@ class Service:
         self.opener = SinkOpener(connections.sink, self._stop, say=say, on_crash=self.on_crash, adopt=adopt)
 
     def run(self) -> Ending:
-        """Open the sink, start everything, wait for `stop` or a crash, and end. Raises SinkMismatch."""
+        """Open the sink, start everything, wait for `stop` or a crash, and end. Raises SinkMismatch, and ModelError of a pinned model."""
         collect_garbage_rarely()
         drained = True
         try:

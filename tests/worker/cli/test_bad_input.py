@@ -126,6 +126,23 @@ def test_a_worker_without_a_model_does_not_start(place: Path) -> None:
     assert "Traceback" not in ended.err
 
 
+def test_a_worker_or_service_without_a_pinned_model_does_not_start(place: Path) -> None:
+    tables = {
+        "kafka": 'bootstrap_servers = "127.0.0.1:1"',
+        "milvus": f'uri = "{place}/index"',
+        "http": "port = 0",
+        "engine": 'name = "llama"',
+        "serve": "enabled = true",
+        "[serve.model]": f'name = "gone"\nfolder = "{place}/gone"\npin = true',
+    }
+    (place / "pinned.toml").write_text("".join(f"[{name}]\n{keys}\n" for name, keys in tables.items()))
+    for verb in ("run", "serve"):
+        ended = vectail(verb, "-c", str(place / "pinned.toml"))
+        assert ended.exit_code == 2
+        assert ended.err.endswith(f"vectail: no model in {place}/gone: there is no such folder\n")
+        assert "Traceback" not in ended.err
+
+
 def test_an_unknown_variable_of_ours_is_refused_with_the_nearest_name(run_here: RunHere, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VECTAIL_TOPICS", "logs")
 

@@ -4,9 +4,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from worker.embedding.pool.model_facts import ModelState
 from worker.serving.embeddings.embedding_errors import unknown_model
-
-ModelState = Literal["absent", "loading", "ready", "draining", "failed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
