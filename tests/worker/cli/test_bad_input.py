@@ -69,7 +69,7 @@ BAD: list[tuple[str, str]] = [
     ("model prepare folder", "no model in {tmp}/folder: config.json is missing"),
     ("model show --cache file", "the model cannot be prepared in {tmp}/file"),
     ("topics init --partitions 0", "'--partitions'"),
-    ("serch disk", "No such command 'serch'. Did you mean 'search'?"),
+    ("serch disk", "No such command 'serch'. Did you mean 'search', 'serve'?"),
     ("demo --qurey x", "--query"),
     ("config chek", "Did you mean 'check'?"),
 ]
