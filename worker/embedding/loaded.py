@@ -119,9 +119,7 @@ def load_for_queries(settings: Settings, loaded: LoadedModel) -> LoadedModel | N
     """Load an engine for queries alone, if `query.device` wants one; its vectors are of the same space. Raises ModelError."""
     if settings.query.device == "engine":
         return None
-    name = measured_engine(settings, loaded.prepared)
-    of_cpu = settings.model_copy(update={"engine": settings.engine.model_copy(update={"name": name, "batch_tokens": None})})
-    new_engine = functools.partial(open_engine, of_cpu, loaded.prepared, loaded.space.dim)
+    new_engine = functools.partial(open_engine, with_cpu_engine(settings, loaded.prepared), loaded.prepared, loaded.space.dim)
     engine = new_engine()
     _check_golden(engine, loaded.golden)
     return replace(loaded, engine=engine, new_engine=new_engine)
@@ -149,6 +147,12 @@ def measured_engine(settings: Settings, model: PreparedModel) -> CpuEngine:
         "onnx": functools.partial(_onnx, table, model),
     }
     return fastest_engine(engines, load_golden(model.golden), speed_record(settings, model), say=_say_fastest)
+
+
+def with_cpu_engine(settings: Settings, model: PreparedModel) -> Settings:
+    """Return settings that name the fastest engine of a CPU, whatever they name. Raises ModelError."""
+    table = settings.engine.model_copy(update={"name": measured_engine(settings, model), "batch_tokens": None})
+    return settings.model_copy(update={"engine": table})
 
 
 def known_engine(settings: Settings, model: PreparedModel) -> EngineName | None:

@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from worker.embedding.model.errors import ModelError
-from worker.embedding.model.folder import TUNED
-from worker.embedding.model.prepared import known_model
 from worker.embedding.pool.model_bytes import measured_bytes
+from worker.embedding.pool.served_models import known_served
 from worker.inspecting.doctor import Check, Verdict, first_of, judge_all, ok, problem, warning
 from worker.inspecting.doctor_settings import SHORT_TOKEN, is_here
 from worker.inspecting.doctor_worker import ask_worker
@@ -60,12 +59,11 @@ def ask_failures(settings: Settings) -> Failures:
 
 
 def _look_at(settings: Settings, served: ServedModelTable) -> ServedLook:
-    table = served.as_model(settings.model.cache)
-    folder = None if table.folder is None else table.folder.expanduser()
+    folder = None if served.folder is None else served.folder.expanduser()
     if folder is not None and not folder.is_dir():
         return ServedLook(served, None, f"{folder} is not a folder")
     try:
-        prepared = known_model(folder, table.cache.expanduser(), installed=TUNED if table.name == "auto" else table.name)
+        prepared = known_served(settings, served)
     except ModelError as error:
         return ServedLook(served, None, str(error))
     if prepared is None:
@@ -79,7 +77,7 @@ def _access(facts: ServeSetUp) -> Verdict:
     own, all_of_it = serve.token.get_secret_value(), http.token.get_secret_value()
     is_reached = not is_here(http.host)
     who = f"anyone who reaches {http.host} port {http.port}"
-    off = problem("http.enabled is false: nobody can ask for vectors", "set it to true, or serve.enabled to false")
+    off = problem("http.enabled is false: nobody can ask for vectors", "set it to true")
     half = f"serve.token guards vectors alone, and there is no http.token: {who} may search the logs of a worker"
     guessed = f"serve.token has {len(own)} characters, which can be guessed"
     alike = "http.token opens vectors and logs alike; serve.token would open vectors alone"

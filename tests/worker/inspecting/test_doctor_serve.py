@@ -35,7 +35,7 @@ def _table(name: str) -> ServedModelTable:
 @pytest.mark.parametrize(
     ("serve", "http", "state", "words"),
     [
-        ({}, {"enabled": False}, "problem", "nobody can ask"),
+        ({"enabled": False}, {"enabled": False}, "problem", "nobody can ask"),
         ({}, HERE, "ok", "only this machine"),
         ({"token": LONG}, HERE, "ok", "the logs no token"),
         ({}, OPEN, "warning", "anyone who reaches 0.0.0.0|may ask for vectors|serve.token"),

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from typing import Generic, TypeVar
 
 from worker.embedding.engine.llama import BATCH_TOKENS
-from worker.embedding.loaded import LoadedModel, chosen_engine, load_model, measured_engine, model_of, uses_vllm
+from worker.embedding.loaded import LoadedModel, chosen_engine, load_model, model_of, uses_vllm, with_cpu_engine
 from worker.embedding.model.folder import TUNED
 from worker.embedding.model.prepared import PreparedModel, known_model
 from worker.embedding.model.stamp import files_of
@@ -77,10 +77,7 @@ def served_settings(settings: Settings, model: ServedModelTable) -> Settings:
 
 def on_a_cpu(settings: Settings, prepared: PreparedModel) -> Settings:
     """Return settings whose engine a process can close again, which vLLM is not: where that is chosen, the fastest of a CPU instead."""
-    if not uses_vllm(settings.engine):
-        return settings
-    name = measured_engine(settings, prepared)
-    return settings.model_copy(update={"engine": settings.engine.model_copy(update={"name": name, "batch_tokens": None})})
+    return with_cpu_engine(settings, prepared) if uses_vllm(settings.engine) else settings
 
 
 def known_served(settings: Settings, model: ServedModelTable) -> PreparedModel | None:
