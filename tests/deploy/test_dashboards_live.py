@@ -1,8 +1,10 @@
 """Every query of every panel on our metrics has data in a real Prometheus that scrapes a real worker under load; so has every rule."""
 
+import http.client
 import json
 import math
 from collections.abc import Iterator
+from http import HTTPStatus
 from typing import NamedTuple
 from uuid import uuid4
 
@@ -30,6 +32,14 @@ class Watched(NamedTuple):
 
     prometheus: Prometheus
     worker: WorkerProcess
+    port: int
+
+    def ask_for_a_vector(self) -> None:
+        """Ask the worker, as a client of its embedding service does."""
+        client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT_S)
+        client.request("POST", "/embed", json.dumps({"inputs": f"text {uuid4().hex}"}), {"Content-Type": "application/json"})
+        assert client.getresponse().status == HTTPStatus.OK
+        client.close()
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +57,13 @@ def watched(kafka: KafkaServer, tmp_path_factory: pytest.TempPathFactory) -> Ite
                 status__refresh_s="1",
                 status__canary_interval_s="5",
                 drop=json.dumps([{"name": "mail", "pattern": "^mail to "}]),
+                serve__enabled="true",
+                serve__model="all-MiniLM-L6-v2",
                 sample=json.dumps([{"name": "mail", "pattern": "^mail from ", "above_per_s": 1}]),
             )
             with Feeding(topics), Prometheus(folder, {"vectail": port}) as prometheus:
                 assert prometheus.wait_for(lambda: has_figure(prometheus, "vectail_ready == 1"), WAIT_S), worker.lines
-                yield Watched(prometheus, worker)
+                yield Watched(prometheus, worker, port)
             assert worker.lives, worker.lines
     finally:
         scene.close()
@@ -71,6 +83,7 @@ def test_a_query_on_our_metrics_has_data(watched: Watched, subtests: pytest.Subt
 
     def none_is_missing() -> bool:
         assert watched.worker.lives, watched.worker.lines
+        watched.ask_for_a_vector()
         missing.difference_update([query for query in missing if has_data(watched.prometheus, query)])
         return not missing
 

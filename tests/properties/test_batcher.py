@@ -5,7 +5,7 @@ from itertools import count
 from typing import NamedTuple, cast
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from worker.embedding.batch_cap import HOLD_S
@@ -163,6 +163,12 @@ def test_the_others_get_their_floors_over_any_run_of_batches(history: History) -
 
 @settings(max_examples=300, deadline=None)
 @given(histories())
+@example(
+    (
+        Limits(6, 2, 2),
+        [Arrival({"query": [3, 4], "online": [], "bulk": []}, 0.0), Arrival({"query": [], "online": [1], "bulk": [1, 1, 3]}, 0.0)],
+    )
+)
 def test_a_query_is_not_passed_over_for_long(history: History) -> None:
     """Once if it is too long to fit beside the floor, else as often as the others' credit lasts; long queries leave that higher."""
     chosen, _ = history

@@ -21,7 +21,8 @@ Theory of operation
    at most (longest - 1) / (budget - q + 1 - floor) times. A longer one, passed over once, goes into the next batch, and the others take
    what it leaves. If such queries come and 2 * floor + longest - 1 <= budget, any n batches hold at least (n - 1) * floor - (longest - 1)
    tokens of the others, a batch with queries holds at most 2 * floor + longest - 1 of them, and a shorter query behind a long one may be
-   passed over (longest - 1 + floor) / (budget - q + 1 - floor) times, because the credit is one floor higher.
+   passed over (longest - 1 + floor) / (budget - q + 1 - floor) times, because the credit is one floor higher. Here floor is that of both
+   classes, whichever of them waits.
 7. The batcher never waits for a fuller batch. A free engine pulls the next batch, which is formed only then: of all that has come by
    that moment, with what the batch before it has taught the cap. So no batch is ever formed twice, or put back.
 8. Online and bulk share what is theirs half and half while both wait, in the order of `worker.runtime.fair_share`: their tokens differ by
@@ -207,7 +208,7 @@ class Batcher(Generic[T]):
     def _room_beside_queries(self) -> int:
         """Tokens for the others in a batch with queries: their credit, less if a long query has been passed over."""
         query = len(self._queries[0].ids)
-        is_long = query > self._budget - self._floor()
+        is_long = query > self._budget - sum(self._floors.values())  # whoever waits now, or a class that ends would pass it over again
         return min(self._credit, self._budget - query) if is_long and self._passed_over else self._credit
 
     def _room_without_queries(self) -> int:

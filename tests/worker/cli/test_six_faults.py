@@ -24,6 +24,7 @@ SOON_S = 20.0
 NEEDS = {
     "demo FILE": "",
     "run": "",
+    "serve": "",
     "peek FILE": "",
     "peek TOPIC": "kafka topic",
     "feed FILE --topic TOPIC": "kafka",
@@ -166,7 +167,7 @@ def test_a_missing_file_is_named(place: Place, line: str) -> None:
 
 @pytest.mark.parametrize("line", NEEDS)
 def test_a_bad_option_is_named_with_the_near_one_and_where_the_help_is(place: Place, line: str) -> None:
-    option = "--help" if line in ("config check", "run", "mcp") else "--json"
+    option = "--help" if line in ("config check", "run", "serve", "mcp") else "--json"
     ended = place.run(f"{line} {option[:-1]}x")
     assert (ended.exit_code, ended.out) == (2, "")
     verb = max((verb for verb in VERBS if f"{line} ".startswith(f"{verb} ")), key=len)
