@@ -19,8 +19,9 @@ from consumers.text.mask import MASKS_VERSION, Masker
 from sinks.arrow import string_column
 from sinks.block import Block, BlockId, BlockPlace, CodedColumn, Lines, new_run
 from sinks.build import BlockBounds, build
+from sinks.index_spaces import VectorSpace
 from sinks.lines import coded, take_coded
-from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
+from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.milvus.milvus_sink import MilvusSink
 from sinks.row import TemplateRow, TemplateText, template_id
 from sinks.sink import SinkBusy, SinkCounts

@@ -10,10 +10,11 @@ from pymilvus import DataType, MilvusClient
 
 from sinks.block import BlockId, BlockPlace, Lines, new_run
 from sinks.build import Builder, build
+from sinks.index_spaces import VectorSpace
 from sinks.line import LEVEL_BYTES, SERVICE_BYTES, Line
 from sinks.milvus.backend import backend
 from sinks.milvus.fields import COLUMN_BYTES, ID_BYTES, PAD_DIM, TEMPLATE_BYTES, TOPIC_BYTES, templates_name
-from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
+from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.milvus.milvus_sink import MilvusSink
 from sinks.sink import BlockFilter
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sinks.block import Block, BlockColumns, BlockId, BlockPlace
 from sinks.heads import Heads
+from sinks.index_spaces import IndexSpaces, VectorSpace
 from sinks.row import TemplateId, TemplateKey, TemplateRow, TemplateText, Vector
 
 ColumnName = Literal["places", "texts", "fields"]
@@ -210,7 +211,10 @@ class Sink(Protocol):
 
     @property
     def templates(self) -> TemplateView:
-        """The templates of the worker's embedding space; the same object before and after `open`."""
+        """The templates of the embedding space that is asked: the worker's own, until another is preferred.
+
+        The same object before and after `open`.
+        """
 
     def open(self, *, create: bool = True, adopt: bool = False) -> None:
         """Create what is missing, check what is there field by field; called once, before the first poll.
@@ -219,6 +223,24 @@ class Sink(Protocol):
         `adopt` takes an index over from another consumer group. Raises SinkMismatch (one line, names the field or the folder) or
         SinkBusy (try `open` again later).
         """
+
+    def spaces(self) -> IndexSpaces:
+        """Return the views that the index has now, as they were last changed by anybody (Strong)."""
+
+    def change_spaces(self, before: IndexSpaces, after: IndexSpaces) -> bool:
+        """Remember other views, all at once, unless they are not `before` any more; returns whether they are `after` now."""
+
+    def open_view(self, space: VectorSpace, *, create: bool = False) -> TemplateView:
+        """Return the view of a space, always the same object; with `create`, one that is missing is created, empty.
+
+        Nobody is told of it: `change_spaces` does that. Raises SinkMismatch (one line) for one that is missing or of another shape.
+        """
+
+    def prefer(self, space: str) -> None:
+        """Make `templates` an open view, in this process."""
+
+    def drop_view(self, space: str) -> None:
+        """Remove the templates of a space that `templates` is not; one that is not there is no error. SinkMismatch if it is."""
 
     def ping(self) -> None:
         """Return when it answers a read, or raise SinkBusy or SinkBroken after a few seconds; waits for no write."""

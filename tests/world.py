@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from sinks.block import Block, BlockId, BlockPlace
 from sinks.build import build
 from sinks.heads import Heads
+from sinks.index_spaces import VectorSpace
 from sinks.line import Line
 from sinks.lines import lines_of
-from sinks.milvus.milvus_settings import VectorSpace
 from sinks.reading.line_filter import LineFilter, never
 from sinks.reading.newest import NewestLines
 from sinks.reading.reader import BlockReader

@@ -15,9 +15,10 @@ from producers import replies
 from producers.dead_letters import PRODUCER_PROPERTIES, LetterBox, TopicLetterBox
 from producers.kafka import KafkaProducer
 from producers.replies import ReplySender
+from sinks.index_spaces import VectorSpace
 from sinks.milvus.filled_space import filled_space
 from sinks.milvus.lite import check_folder, local_folder
-from sinks.milvus.milvus_sink import MilvusSink, VectorSpace
+from sinks.milvus.milvus_sink import MilvusSink
 from sinks.sink import Sink
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.loaded import LoadedModel, load_for_queries, model_of, space_of

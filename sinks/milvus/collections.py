@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Mapping
 
+from sinks.index_spaces import IndexSpaces, VectorSpace, decode_spaces, one_view
 from sinks.milvus.backend import Backend, build_params
 from sinks.milvus.faults import MilvusFault
 from sinks.milvus.fields import (
@@ -17,13 +18,13 @@ from sinks.milvus.fields import (
     LAYOUT_PROPERTY,
     SPACE_PARTS_PROPERTY,
     SPACE_PROPERTY,
+    SPACES_PROPERTY,
     VECTOR_KINDS,
     CollectionFound,
     CollectionLayout,
     Field,
 )
 from sinks.milvus.milvus_client import MilvusConnection, type_name
-from sinks.milvus.milvus_settings import VectorSpace
 from sinks.sink import SinkMismatch
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,200}")
@@ -131,12 +132,35 @@ def check_owner(found: CollectionFound, space: VectorSpace, group: str, *, adopt
             f"Milvus collection {found.name!r} has layout {layout or 'unknown'}, this version reads and writes layout {LAYOUT}; "
             "set milvus.collection to a new name"
         )
-    check_space(found, space)
+    check_view_of(found, space)
     owner = found.properties.get(GROUP_PROPERTY)
     if owner != group and not adopt:
         raise SinkMismatch(
             f"Milvus collection {found.name!r} is the index of consumer group {owner!r}, this worker's group is {group!r} and would "
             "store every line a second time; set milvus.collection to a new name, or take the index over with --adopt"
+        )
+
+
+def spaces_of(blocks: CollectionFound) -> IndexSpaces:
+    """Return the views that the blocks' collection remembers. Raises SinkMismatch for what no version of ours has written."""
+    kept = blocks.properties.get(SPACES_PROPERTY)
+    if kept is None:
+        return one_view(VectorSpace(0, blocks.properties.get(SPACE_PROPERTY, "")))
+    try:
+        return decode_spaces(kept)
+    except ValueError as error:
+        raise SinkMismatch(f"Milvus collection {blocks.name!r}, property {SPACES_PROPERTY}: {error}") from None
+
+
+def check_view_of(blocks: CollectionFound, space: VectorSpace) -> None:
+    """Raise SinkMismatch unless an index has a complete view of our embedding space."""
+    view = spaces_of(blocks).views.get(space.id)
+    if view is None:
+        check_space(blocks, space)
+    elif view.state == "building":
+        raise SinkMismatch(
+            f"Milvus collection {blocks.name!r}: its vectors of embedding space {space.id}, this worker's, are still being computed; "
+            "start with the model that it has until `vectail reindex --status` says ready"
         )
 
 
@@ -146,7 +170,7 @@ def check_space(found: CollectionFound, space: VectorSpace) -> None:
     if there != space.id:
         raise SinkMismatch(
             f"Milvus collection {found.name!r}: its vectors are of embedding space {there or 'unknown'}, this worker's are of {space.id}"
-            f"{_difference(found, space)}; use another collection or the model that filled this one"
+            f"{_difference(found, space)}; use another collection, the model that filled this one, or change it with `vectail reindex`"
         )
 
 

@@ -6,8 +6,8 @@ The blocks here are a server's; a local folder keeps them in collections of its 
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
+from sinks.index_spaces import VectorSpace
 from sinks.line import LEVEL_BYTES, SERVICE_BYTES
-from sinks.milvus.milvus_settings import VectorSpace
 from sinks.row import TEMPLATE_TEXT_BYTES
 
 ID_BYTES = 400
@@ -28,6 +28,8 @@ LAYOUT = "2"
 LAYOUT_PROPERTY = "vectail.layout"
 SPACE_PROPERTY = "vectail.space"
 SPACE_PARTS_PROPERTY = "vectail.space_parts"
+SPACES_PROPERTY = "vectail.spaces"
+"""Once the model has changed: every view (`sinks.index_spaces`). The two before are then those of the one that is asked."""
 GROUP_PROPERTY = "vectail.group"
 TTL_SINCE_PROPERTY = "vectail.ttl_since"
 """When the lifetime of blocks was last changed while templates lived longer than they should: seconds since 1970."""

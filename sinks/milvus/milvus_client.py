@@ -178,6 +178,11 @@ class MilvusConnection:
                 timeout=self._timeout_s,
             )
 
+    def drop(self, collection: str) -> None:
+        """Remove a collection with all that is in it; one that is not there is no error."""
+        with _faults("drop"):
+            self._milvus.drop_collection(collection, timeout=self._write_timeout_s)
+
     def index_of(self, collection: str, field: str) -> tuple[str, str] | None:
         """Return type and metric of a vector's index, or None without an index."""
         with _faults("describe index"):

@@ -1,13 +1,11 @@
 """The `[milvus]` table of the settings file: where Milvus is, how to authenticate, and how to make the two collections.
 
 `worker.settings` reads it from file, environment and flags; the sink checks it against the Milvus that it finds. What is not the user's
-to set reaches the sink as a `VectorSpace`.
+to set reaches the sink as a `VectorSpace` (`sinks.index_spaces`).
 """
 
-from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
@@ -27,17 +25,6 @@ IndexName = Literal[
     "AISAQ",
     "GPU_CAGRA",
 ]
-
-
-class VectorSpace(NamedTuple):
-    """Which vectors may be compared: the collections must be of the same space as the model."""
-
-    dim: int
-    """Components of a vector."""
-    id: str
-    """Collections that record another id are refused."""
-    parts: Mapping[str, str] = MappingProxyType({})
-    """What the id stands for, by the names that the user knows; the refusal lists the parts that differ."""
 
 
 class MilvusSettings(BaseModel):

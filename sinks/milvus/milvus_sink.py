@@ -13,23 +13,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sinks.block import Block, BlockColumns, BlockId
+from sinks.index_spaces import IndexSpaces, VectorSpace
 from sinks.milvus.access import connect
 from sinks.milvus.collections import check_name
 from sinks.milvus.faults import MilvusFault, refusal
-from sinks.milvus.fields import CLOCK_PROPERTY, CollectionFound, templates_layout
+from sinks.milvus.fields import CLOCK_PROPERTY
 from sinks.milvus.index_clock import IndexClock
 from sinks.milvus.index_time import Clocks, expired_before_ms, read_clocks
 from sinks.milvus.lending import Lending
-from sinks.milvus.lite import LocalMilvus, check_folder, local_folder, names_server
+from sinks.milvus.lite import LocalMilvus, check_folder, local_folder
 from sinks.milvus.lite_blocks import LiteBlocks
-from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
-from sinks.milvus.opening import Opened, Wishes, open_collections, set_lifetimes
+from sinks.milvus.milvus_settings import MilvusSettings
+from sinks.milvus.opening import Opened, Wishes, open_collections
 from sinks.milvus.server_blocks import ServerBlocks
 from sinks.milvus.template_rows import MilvusTemplates
+from sinks.milvus.views import MilvusViews
 from sinks.milvus.writing import block_batches
 from sinks.sink import BlockFilter, Capabilities, ColumnName, FoundBlocks, SeenRun, SinkBroken, SinkBusy, SinkCounts, SinkMismatch
 
-__all__ = ["MilvusSettings", "MilvusSink", "VectorSpace"]
+__all__ = ["MilvusSettings", "MilvusSink"]
 
 _WRITE_BYTES = 8_000_000
 """Of blocks, in one write."""
@@ -66,10 +68,8 @@ class MilvusSink:
         self._lent = Lending()
         self._index_clock = IndexClock(clocks, say)
         self._retention_s = retention_s or None
-        self._ids: tuple[int, ...] = ()
         self._blocks: ServerBlocks | LiteBlocks | None = None
-        layout = templates_layout(settings.collection, space)
-        self._templates = MilvusTemplates(layout, self._lent, local=not names_server(settings.uri))
+        self._views = MilvusViews(settings, space, consumer_group, self._lent, say)
 
     @property
     def retention_s(self) -> float | None:
@@ -83,8 +83,8 @@ class MilvusSink:
 
     @property
     def templates(self) -> MilvusTemplates:
-        """The templates of its space."""
-        return self._templates
+        """The templates of its own space, or of the one that was preferred last."""
+        return self._views.preferred
 
     @property
     def repaired_files(self) -> int:
@@ -129,7 +129,8 @@ class MilvusSink:
         for batch in block_batches(blocks, _WRITE_BYTES):
             with self._lent.calls(write=True):
                 self._there().write(batch, again=again)
-        self._check_not_replaced()
+        if (there := self._views.check_not_replaced()) is not None:
+            self._retention_s = there.ttl_s or None
 
     def delete_blocks(self, ids: Collection[BlockId]) -> None:
         """Remove these blocks; one that is not there is no error."""
@@ -192,11 +193,31 @@ class MilvusSink:
         with self._lent.call_at_once() as client:
             client.query(self._settings.collection, only, ["id"], limit=1, timeout_s=_PING_S)
 
+    def spaces(self) -> IndexSpaces:
+        """Return the views that the index has now."""
+        return self._views.spaces()
+
+    def change_spaces(self, before: IndexSpaces, after: IndexSpaces) -> bool:
+        """Remember other views, unless somebody has changed them meanwhile; returns whether it is so now."""
+        return self._views.change(before, after)
+
+    def open_view(self, space: VectorSpace, *, create: bool = False) -> MilvusTemplates:
+        """Return the view of a space. Raises SinkMismatch and SinkBusy."""
+        return self._views.open_view(space, create=create)
+
+    def prefer(self, space: str) -> None:
+        """Make an open view the `templates`."""
+        self._views.prefer(space)
+
+    def drop_view(self, space: str) -> None:
+        """Remove a view that is not the `templates`."""
+        self._views.drop(space)
+
     def counts(self) -> SinkCounts:
         """Count the rows of both, exactly."""
         with self._lent.calls():
             blocks = self._there().count()
-        return SinkCounts(blocks, self._templates.count())
+        return SinkCounts(blocks, self.templates.count())
 
     def close(self) -> None:
         """Release the connection and the folder."""
@@ -204,37 +225,18 @@ class MilvusSink:
         self._blocks = None
 
     def _use(self, opened: Opened) -> None:
-        self._blocks, self._ids = opened.blocks, opened.ids
+        self._blocks = opened.blocks
         if isinstance(opened.blocks, LiteBlocks):
             self._index_clock.begin(opened.mark, opened.blocks.dates(), self._retention_s)
         else:
             self._retention_s = opened.retention_s
-        self._templates.use(opened.templates, opened.index_type)
+        self._views.use(opened)
 
     def _there(self) -> ServerBlocks | LiteBlocks:
         self._lent.check()
         if self._blocks is None:
             raise SinkBusy("the Milvus sink is not open")
         return self._blocks
-
-    def _check_not_replaced(self) -> None:
-        """Refuse to go on with collections that are not those of `open`: what was stored in those is gone. Note how long blocks live."""
-        if self._lent.local is not None:
-            return
-        found: list[CollectionFound] = []
-        for name, there in zip((self._templates.layout.name, self._settings.collection), self._ids, strict=True):
-            with self._lent.calls() as client:
-                found.append(client.described(name))
-            if found[-1].id != there:
-                self._lent.broken = f"Milvus collection {name!r} was replaced while running; start again to fill the new one"
-                raise SinkBroken(self._lent.broken)
-        templates, blocks = found
-        self._retention_s = blocks.ttl_s or None
-        try:
-            with self._lent.calls() as client:
-                set_lifetimes(client, blocks, templates, None, time.time(), self._say)
-        except SinkBusy:
-            return  # the write is acknowledged; after the next one it is tried again
 
 
 def _consistency(*, strong: bool) -> Literal["Strong"] | None:

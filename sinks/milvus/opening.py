@@ -6,6 +6,7 @@ Called by the sink's `open`, with a client that is connected. Whose index it is 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from sinks.index_spaces import VectorSpace
 from sinks.milvus.backend import Backend, backend, choose, has_bm25
 from sinks.milvus.collections import check_owner, check_space, ensure, properties
 from sinks.milvus.fields import (
@@ -21,7 +22,7 @@ from sinks.milvus.fields import (
 )
 from sinks.milvus.lite_blocks import LiteBlocks
 from sinks.milvus.milvus_client import MilvusConnection
-from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
+from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.milvus.retention import lifetimes, told
 from sinks.milvus.server_blocks import ServerBlocks
 

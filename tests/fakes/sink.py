@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sinks.block import ANY_WORD, Block, BlockColumns, BlockId
 from sinks.heads import head_row, join_heads
+from sinks.index_spaces import IndexSpaces, VectorSpace, one_view
 from sinks.row import TEMPLATE_TEXT_BYTES, TemplateId, TemplateRow, TemplateText, Vector
 from sinks.sink import (
     BlockFilter,
@@ -35,6 +36,8 @@ from sinks.sink import (
 )
 
 _WORD = re.compile(r"\w+")
+HOME = "space-1"
+"""The space of a worker's model."""
 
 
 class FakeSink:
@@ -50,7 +53,10 @@ class FakeSink:
         self.owner_group = consumer_group
         """The group whose index it is."""
         self.blocks: dict[BlockId, Block] = {}
-        self.templates = FakeTemplates(self, ranks_words=ranks_words)
+        self.templates = FakeTemplates(self, dim, ranks_words=ranks_words)
+        self.views = {HOME: self.templates}
+        """By their spaces; the first one is that of the worker's model."""
+        self.kept_spaces = one_view(VectorSpace(dim, HOME))
         self.calls: list[str] = []
         """Names of all calls so far, including refused ones, `open` and `close`."""
         self.written: list[BlockId] = []
@@ -173,6 +179,40 @@ class FakeSink:
         with self.lock:
             return {one: self.blocks[one].words for one in ids if one in self.blocks}
 
+    def spaces(self) -> IndexSpaces:
+        self.begin("spaces")
+        with self.lock:
+            return self.kept_spaces
+
+    def change_spaces(self, before: IndexSpaces, after: IndexSpaces) -> bool:
+        self.begin("change_spaces")
+        with self.lock:
+            if self.kept_spaces != before:
+                return False
+            self.kept_spaces = after
+        self.acknowledge()
+        return True
+
+    def open_view(self, space: VectorSpace, *, create: bool = False) -> "FakeTemplates":
+        self.begin("open_view")
+        with self.lock:
+            if space.id not in self.views:
+                if not create:
+                    raise SinkMismatch(f"the fake sink has no view of {space.id}")
+                self.views[space.id] = FakeTemplates(self, space.dim, ranks_words=self.templates.ranks_words)
+            return self.views[space.id]
+
+    def prefer(self, space: str) -> None:
+        self.templates = self.views[space]
+
+    def drop_view(self, space: str) -> None:
+        self.begin("drop_view")
+        if self.views.get(space) is self.templates:
+            raise SinkMismatch(f"the fake sink is asked by its view of {space}")
+        with self.lock:
+            self.views.pop(space, FakeTemplates(self, 0, ranks_words=False)).clear()
+        self.acknowledge()
+
     def ping(self) -> None:
         """Leave no trace in `calls`: a thread of its own calls this at any time."""
         if self.broken:
@@ -217,9 +257,10 @@ class FakeTemplates(dict[TemplateId, TemplateRow]):
     Thread: any; calls take the sink's lock.
     """
 
-    def __init__(self, sink: FakeSink, *, ranks_words: bool) -> None:
+    def __init__(self, sink: FakeSink, dim: int, *, ranks_words: bool) -> None:
         super().__init__()
         self._sink = sink
+        self._dim = dim
         self.ranks_words = ranks_words
 
     @property
@@ -291,8 +332,8 @@ class FakeTemplates(dict[TemplateId, TemplateRow]):
             return len(self)
 
     def _check_vector(self, vector: NDArray[np.float32]) -> None:
-        if vector.shape != (self._sink.dim,) or not np.isfinite(vector).all():
-            raise ValueError(f"a vector is not finite float32[{self._sink.dim}]")
+        if vector.shape != (self._dim,) or not np.isfinite(vector).all():
+            raise ValueError(f"a vector is not finite float32[{self._dim}]")
 
 
 def passes(block: Block, only: BlockFilter) -> bool:

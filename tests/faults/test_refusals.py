@@ -1,7 +1,8 @@
 """Starts that fail until the user changes something: exit code 2, and one line that names it."""
 
+from sinks.index_spaces import VectorSpace
 from sinks.milvus.lite import LocalMilvus
-from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink, VectorSpace
+from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink
 from tests.faults.scene import COLLECTION, Scene
 from worker.connections import vector_space
 from worker.embedding.loaded import space_of

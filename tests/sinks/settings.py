@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
+from sinks.index_spaces import VectorSpace
+from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.milvus.milvus_sink import MilvusSink
 from tests.world import SPACE
 

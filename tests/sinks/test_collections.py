@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from pydantic import SecretStr
 
+from sinks.index_spaces import VectorSpace
 from sinks.milvus.collections import check_collection, check_name, check_owner, check_space, properties
 from sinks.milvus.fields import (
     LAYOUT_PROPERTY,
@@ -22,7 +23,6 @@ from sinks.milvus.fields import (
 )
 from sinks.milvus.lite import LocalMilvus
 from sinks.milvus.milvus_client import MilvusAddress, MilvusConnection, type_name
-from sinks.milvus.milvus_settings import VectorSpace
 from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink
 from sinks.sink import SinkBusy, SinkMismatch
 from tests.sinks.settings import strong_sink

@@ -8,8 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sinks.codec import BlockDamaged, decode_fields, decode_texts
+from sinks.index_spaces import VectorSpace
 from sinks.milvus.lite_texts import frame_of_text, stored_text
-from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
+from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.reading.line_filter import LineFilter
 from sinks.reading.reader import BlockReader
 from tests.sinks.settings import strong_sink

@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from sinks.index_spaces import VectorSpace
 from sinks.milvus.fields import TTL_PROPERTY, templates_name
-from sinks.milvus.milvus_settings import VectorSpace
 from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink
 from sinks.sink import BlockFilter, SinkBroken, SinkBusy
 from tests.services.milvus import MilvusServer, connected, drop

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from sinks.index_spaces import VectorSpace
 from sinks.milvus.faults import MilvusFault
 from sinks.milvus.fields import CollectionFound, CollectionLayout, Row, templates_layout
 from sinks.milvus.lite import LocalMilvus
 from sinks.milvus.milvus_client import MilvusAddress, MilvusConnection
-from sinks.milvus.milvus_settings import VectorSpace
 from sinks.milvus.milvus_sink import MilvusSettings, MilvusSink
 from sinks.sink import SinkMismatch
 from tests.sinks.settings import strong_sink, with_settings

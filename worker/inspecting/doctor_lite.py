@@ -12,8 +12,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from sinks.index_spaces import VectorSpace
 from sinks.milvus.lite import local_folder
-from sinks.milvus.milvus_settings import VectorSpace
 from sinks.sink import BlockFilter, Sink, SinkBroken, SinkBusy, SinkMismatch
 from worker.connections import open_sink
 from worker.embedding.model.errors import ModelError

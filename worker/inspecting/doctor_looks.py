@@ -7,8 +7,8 @@ from typing import Final
 
 from consumers.registry import RegistryAway, RegistryClient, RegistryMisconfigured
 from consumers.source import KafkaRefused
+from sinks.index_spaces import VectorSpace
 from sinks.milvus.lite import names_server
-from sinks.milvus.milvus_settings import VectorSpace
 from sinks.sink import Sink, SinkMismatch
 from worker.asking.lane_question import TakeRequest
 from worker.connections import index_space, open_registry

@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
+from sinks.index_spaces import VectorSpace
 from sinks.milvus.access import connect
 from sinks.milvus.backend import backend, choose, has_bm25
-from sinks.milvus.collections import check_collection, check_name, check_space
+from sinks.milvus.collections import check_collection, check_name, check_view_of
 from sinks.milvus.faults import MilvusFault
 from sinks.milvus.fields import GROUP_PROPERTY, LAYOUT, LAYOUT_PROPERTY, CollectionFound, blocks_layout, templates_layout, templates_name
 from sinks.milvus.milvus_client import MilvusConnection
-from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
+from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.sink import SinkMismatch
 from worker.embedding.model.errors import ModelError
 from worker.inspecting.doctor import Check, Verdict, first_of, judge_all, ok, problem, warning
@@ -130,7 +131,7 @@ def _space(facts: ServerFacts) -> Verdict | None:
     if facts.space is None:
         return warning(f"the index cannot be compared with the model: {facts.space_error}", "fix the model first")
     try:
-        check_space(facts.blocks, facts.space)
+        check_view_of(facts.blocks, facts.space)
     except SinkMismatch as error:
         return problem(str(error), "use the model that filled it, or another milvus.collection and kafka.group")
     return ok(f"the index is of the model's embedding space, {facts.space.id}")

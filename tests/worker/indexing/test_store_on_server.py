@@ -8,7 +8,8 @@ import grpc
 import pytest
 from pymilvus import MilvusClient
 
-from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
+from sinks.index_spaces import VectorSpace
+from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.milvus.milvus_sink import MilvusSink
 from sinks.reading.between import RecordRange
 from sinks.reading.reader import BlockReader

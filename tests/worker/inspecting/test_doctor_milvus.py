@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from sinks.index_spaces import VectorSpace
 from sinks.milvus.fields import CollectionFound, CollectionLayout, FieldFound, blocks_layout, templates_layout
-from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
+from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.milvus.milvus_sink import MilvusSink
 from tests.services.ports import free_port
 from tests.worker.inspecting.judged import judge, says

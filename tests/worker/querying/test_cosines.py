@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sinks.milvus.milvus_settings import MilvusSettings, VectorSpace
+from sinks.index_spaces import VectorSpace
+from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.reading.reader import BlockReader
 from sinks.row import TemplateRow, TemplateText, Vector
 from sinks.sink import Sink
