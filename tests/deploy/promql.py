@@ -15,11 +15,13 @@ from worker.watching.metrics import METRICS
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 RULES = DEPLOY / "prometheus" / "rules" / "vectail.yml"
+SCALING = RULES.with_name("scaling.yml")
+"""How many workers are needed, for an autoscaler."""
 DASHBOARDS = tuple(sorted((DEPLOY / "grafana" / "dashboards").glob("*.json")))
 SOURCES = {1: "vectail", 2: "kafka_exporter", 3: "kminion"}
 """Values of the variable `source`, which chooses where the lag comes from."""
-SCRAPED = frozenset({"job", "instance"})
-"""Labels that the scrape adds to every series."""
+SCRAPED = frozenset({"job", "instance", "namespace"})
+"""Labels that the scrape adds to every series; `namespace` on Kubernetes only."""
 OURS = {metric.name: frozenset(metric.labels) for metric in METRICS}
 _CLIENT = {"python_gc_collections_total": frozenset({"generation"})}
 """Metrics of the client library that have labels."""
@@ -90,8 +92,9 @@ def queries() -> list[Query]:
 
 
 def rules() -> list[dict[str, Any]]:
-    """Return every rule, in order."""
-    return [rule for group in yaml.safe_load(RULES.read_text(encoding="utf-8"))["groups"] for rule in group["rules"]]
+    """Return every rule of both files, in order."""
+    files = [yaml.safe_load(file.read_text(encoding="utf-8")) for file in (RULES, SCALING)]
+    return [rule for file in files for group in file["groups"] for rule in group["rules"]]
 
 
 def selectors(expr: str) -> Iterator[Selector]:

@@ -66,6 +66,9 @@ def samples(service: RunningService, now_s: float) -> Iterator[Sample]:
     yield from engine_samples(service.pipeline)
     yield from _embeddings(service)
     yield from _stages(service.pipeline)
+    if service.logs is not None:
+        for stage, threads in (("prepare", 1), ("engine", 1), ("store", service.settings.index.writers)):
+            yield Sample(m.STAGE_THREADS, threads, (stage,))
     yield from _sink(service.pipeline.indexing)
     yield from _queries(service.pipeline.querying)
     yield Sample(m.REPLIES_LOST_TOTAL, service.connections.replies.undelivered)

@@ -206,6 +206,7 @@ STAGE_WAIT_SECONDS = Metric(
 STAGE_BUSY_TOTAL = Metric(
     "vectail_stage_busy_seconds_total", "counter", "Time spent in a stage's step, summed over its threads.", ("stage",)
 )
+STAGE_THREADS = Metric("vectail_stage_threads", "gauge", "Threads of each stage that lines pass, on a worker that indexes.", ("stage",))
 
 SINK_SECONDS = Metric(
     "vectail_sink_seconds",
