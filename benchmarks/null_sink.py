@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from benchmarks.safety_sides import NOTHING
 from sinks.block import Block, BlockColumns, BlockId
+from sinks.index_spaces import IndexSpaces, VectorSpace
 from sinks.row import TemplateId, TemplateRow, TemplateText, Vector
 from sinks.sink import (
     BlockFilter,
@@ -80,6 +81,25 @@ class NullSink:
         """Do nothing."""
 
     def ping(self) -> None:
+        """Do nothing."""
+
+    def spaces(self) -> IndexSpaces:
+        """Say that there is one view."""
+        return IndexSpaces(preferred="")
+
+    def change_spaces(self, before: IndexSpaces, after: IndexSpaces) -> bool:
+        """Refuse: it has one view."""
+        return before == after
+
+    def open_view(self, space: VectorSpace, *, create: bool = False) -> TemplateView:
+        """Return the one view."""
+        del space, create
+        return self.templates
+
+    def prefer(self, space: str) -> None:
+        """Do nothing."""
+
+    def drop_view(self, space: str) -> None:
         """Do nothing."""
 
     def write_blocks(self, blocks: Sequence[Block], *, again: bool = False) -> None:

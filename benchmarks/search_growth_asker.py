@@ -48,7 +48,7 @@ class Asker:
         self._random = Random(_SEED)
         self._noise = np.random.default_rng(_SEED)
         self._reader = BlockReader(filled.sink)
-        self._index = Index(filled.sink, self._reader, TemplateIndex(filled.sink.templates, time.monotonic))
+        self._index = Index(filled.sink, self._reader, TemplateIndex(lambda: filled.sink.templates, time.monotonic))
         self.incomplete = 0
         """How many answers were incomplete."""
         self.kinds: Mapping[str, Callable[[], Ask]] = {

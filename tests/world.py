@@ -134,7 +134,7 @@ def index_of(sink: FakeSink, lines: Sequence[Line] = ()) -> Index:
     """Return what reads a sink, with these lines stored in it."""
     write(sink, *lines)
     clock = lambda: 0.0  # noqa: E731
-    return Index(sink, BlockReader(sink, clock=clock), TemplateIndex(sink.templates, clock))
+    return Index(sink, BlockReader(sink, clock=clock), TemplateIndex(lambda: sink.templates, clock))
 
 
 def template_texts(lines: Iterable[Line]) -> list[str]:

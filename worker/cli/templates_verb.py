@@ -47,7 +47,7 @@ def _read(settings: Settings, query: Query, started_s: float, timeout_s: float) 
         return time.monotonic() - started_s >= timeout_s
 
     with open_sink(settings, vector_space(model.space), strong=False) as sink:
-        templates = TemplateIndex(sink.templates, time.monotonic, TemplateGroups(settings.template))
+        templates = TemplateIndex(lambda: sink.templates, time.monotonic, TemplateGroups(settings.template))
         index = Index(sink, BlockReader(sink), templates, model.nearness)
         answer = answer_templates(index, PreparedQuery(query, model.vector), is_over)
     return {**answer, "seconds": round(time.monotonic() - started_s, 4)}

@@ -26,7 +26,7 @@ from worker.querying.dense import MOST_TEMPLATES
 from worker.querying.form import Sources
 from worker.querying.forms import FORMS, form_of
 from worker.querying.line_search import LINES
-from worker.querying.ranking import Index
+from worker.querying.ranking import AskedMeaning, Index
 from worker.querying.ready_query import Answerable, FailedQuery, ReadyQuery, late_query
 from worker.querying.search import PreparedQuery, mode_of
 from worker.querying.template_groups import TemplateGroups
@@ -108,7 +108,9 @@ class Answer:
         """
         self.tally = AnswerTally()
         self._sink = sink
-        self._index = Index(sink, reader, TemplateIndex(sink.templates, surroundings.clock, TemplateGroups(named)), nearness)
+        self._asked = AskedMeaning()
+        templates = TemplateIndex(lambda: sink.templates, surroundings.clock, TemplateGroups(named))
+        self._index = Index(sink, reader, templates, nearness, self._asked)
         sources = Sources(self._index, surroundings)
         self._answers = {name: form.open(sources) for name, form in FORMS.items()}
         self._surroundings = surroundings
@@ -169,17 +171,18 @@ class Answer:
         return bool(self._heavy or self._retries)
 
     def _read_nearest(self, searches: Sequence[_OpenQuery]) -> None:
-        """Read the nearest templates of several queries in one call; if the index is busy, each reads its own later."""
+        """Read the nearest templates of several queries of one meaning in one call; if the index is busy, each reads its own later."""
         now_s = self._surroundings.clock()
         together = [
             (query, query.ready.vector)
             for query in searches
             if query.ready.vector is not None and not _names_templates(query.ready.query) and not is_late(query.ready.requester, now_s)
         ]
-        if len(together) <= 1:
+        if len(together) <= 1 or len({id(query.ready.meaning) for query, _ in together}) > 1:
             return
+        self._asked.meaning = together[0][0].ready.meaning
         try:
-            found = self._sink.templates.nearest(np.stack([vector for _, vector in together]), MOST_TEMPLATES)
+            found = self._index.vectors.nearest(np.stack([vector for _, vector in together]), MOST_TEMPLATES)
         except SinkBusy:
             return
         for (query, _), near in zip(together, found, strict=True):
@@ -214,6 +217,7 @@ class Answer:
     def _document(self, query: _OpenQuery, stop_s: float) -> Mapping[str, object]:
         """Return what the reply holds; reading ends at `stop_s`, complete or not. Raises SinkBusy."""
         ready = query.ready
+        self._asked.meaning = ready.meaning
 
         def deadline_passed() -> bool:
             return self._surroundings.clock() >= stop_s or ready.requester.is_gone()

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sinks.row import TemplateId, TemplateText, Vector
-from sinks.sink import Sink, TemplateHit
+from sinks.sink import TemplateHit, TemplateView
 from worker.querying.hybrid import order_of
 from worker.querying.query_words import Words
 from worker.querying.ranking import Index, RankedTemplate, Ranking, SearchBounds, ranked
@@ -87,7 +87,7 @@ class _NearestFirst:
         """Yield templates, best first; each page is as small as may do."""
         bounds = self._bounds
         if bounds.templates is not None:
-            hits = near_among(self._index.sink, self._vector, sorted(bounds.templates))
+            hits = near_among(self._index.vectors, self._vector, sorted(bounds.templates))
             yield from self._few_at_once(hits)
             return
         limit = at_once = max(MOST_TEMPLATES, bounds.k)
@@ -139,14 +139,14 @@ class _NearestFirst:
             self._ranks.setdefault(hit.template, len(self._ranks))
 
     def _nearest(self, limit: int) -> list[TemplateHit]:
-        return nearest_but(self._index.sink, self._vector, limit, self._bounds.only.not_templates)
+        return nearest_but(self._index.vectors, self._vector, limit, self._bounds.only.not_templates)
 
     def _turned_round(self, at_once: int) -> Iterator[_Page]:
         index, bounds = self._index, self._bounds
         there = index.reader.newest_templates(bounds.only, most_blocks=MOST_BLOCKS, deadline_passed=bounds.deadline_passed)
         others = [TemplateHit(template, 0.0, _NO_TEXT) for template in there.templates if template not in self._ranks]
         left = of_open_families(index, others, bounds.full_families(self.ranked))
-        hits = near_among(index.sink, self._vector, [hit.template for hit in left])
+        hits = near_among(index.vectors, self._vector, [hit.template for hit in left])
         self._rank(hits)
         for start in range(0, max(len(hits), 1), at_once):
             yield _Page(hits[start : start + at_once], there.complete)
@@ -160,23 +160,23 @@ def of_open_families(index: Index, hits: Sequence[TemplateHit], full: Collection
     return [hit for hit in hits if (group := groups.get(hit.template)) is None or group.family not in full]
 
 
-def nearest_but(sink: Sink, vector: Vector, limit: int, unwanted: Collection[TemplateId]) -> list[TemplateHit]:
+def nearest_but(view: TemplateView, vector: Vector, limit: int, unwanted: Collection[TemplateId]) -> list[TemplateHit]:
     """Return the nearest `limit` templates that are not `unwanted`, nearest first; fewer only where there are no more.
 
     What is excluded is mostly near, so as many more are read at first; then up to all of them, as far as a sink goes.
     """
     wanted = limit + min(len(unwanted), limit)
     while True:
-        near = sink.templates.nearest(vector[None], wanted)[0]
+        near = view.nearest(vector[None], wanted)[0]
         found = [hit for hit in near if hit.template not in unwanted]
         if len(found) >= limit or len(near) < wanted or wanted >= limit + len(unwanted):
             return found[:limit]
         wanted = min(wanted * _GROWTH, limit + len(unwanted))
 
 
-def near_among(sink: Sink, vector: Vector, templates: Collection[TemplateId]) -> list[TemplateHit]:
+def near_among(view: TemplateView, vector: Vector, templates: Collection[TemplateId]) -> list[TemplateHit]:
     """Rank these templates, nearest first; one whose vector is not there (yet) is left out."""
-    vectors = sink.templates.vectors(templates) if templates else {}
+    vectors = view.vectors(templates) if templates else {}
     found = list(vectors)
     scores = np.stack([vectors[template] for template in found]) @ vector if found else np.empty(0, np.float32)
     order = np.argsort(-scores, kind="stable")

@@ -5,19 +5,42 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from sinks.line import Line
 from sinks.reading.line_filter import LineFilter
 from sinks.reading.reader import BlockReader
 from sinks.row import TemplateId
-from sinks.sink import Sink
+from sinks.sink import Sink, TemplateView
 from worker.embedding.model.nearness import Nearness
 from worker.querying.template_groups import TemplateGroup
 from worker.querying.template_index import TemplateIndex
 
 OutOfTime = Callable[[], bool]
 """Asked between two reads; when it says yes, what was found so far is the answer."""
+
+
+class Meaning(NamedTuple):
+    """What a question's vector is compared with: the vectors of the model that made it, and no others.
+
+    Thread: any.
+    """
+
+    view: TemplateView
+    nearness: Nearness | None
+    """What was measured of that model."""
+
+
+@dataclass(slots=True)
+class AskedMeaning:
+    """Of the question that is being answered: while the index changes its model, some that wait were embedded before and some after.
+
+    Thread: the answer thread, which sets it before each question.
+    """
+
+    meaning: Meaning | None = None
+    """None: the templates of the sink."""
 
 
 class Index(NamedTuple):
@@ -29,8 +52,20 @@ class Index(NamedTuple):
     sink: Sink
     reader: BlockReader
     templates: TemplateIndex
-    nearness: Nearness | None = None
-    """What was measured of the model whose vectors the index has."""
+    own_nearness: Nearness | None = None
+    """What was measured of the model whose vectors the sink's templates have."""
+    asked: AskedMeaning | None = None
+    """None: every question is one of the sink's templates."""
+
+    @property
+    def vectors(self) -> TemplateView:
+        """What the question's vector is compared with."""
+        return self.sink.templates if self.asked is None or self.asked.meaning is None else self.asked.meaning.view
+
+    @property
+    def nearness(self) -> Nearness | None:
+        """What was measured of these vectors' model."""
+        return self.own_nearness if self.asked is None or self.asked.meaning is None else self.asked.meaning.nearness
 
 
 class RankedTemplate(NamedTuple):

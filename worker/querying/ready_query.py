@@ -14,6 +14,7 @@ from sinks.row import Vector
 from worker.asking.question import Query
 from worker.asking.refusals import ErrorCode
 from worker.asking.requests import Requester
+from worker.querying.ranking import Meaning
 
 
 class KafkaRequest(NamedTuple):
@@ -37,6 +38,8 @@ class ReadyQuery(NamedTuple):
     """How long its batch took; 0 without one."""
     is_exact: bool = False
     """Whether its text is identifiers and nothing else."""
+    meaning: Meaning | None = None
+    """What its vector may be compared with; None: the sink's templates."""
 
 
 class FailedQuery(NamedTuple):

@@ -98,7 +98,7 @@ def _find(index: Index, sought: PreparedQuery, scope: Scope, deadline_passed: Ou
 def rank_kinds(index: Index, sought: PreparedQuery, bounds: SearchBounds) -> KindsFound:
     """Rank kinds of families by the query's mode, enough of them for what is wanted. Raises SinkBusy."""
     if sought.vector is not None and sought.near is None and bounds.templates is None and not bounds.only.not_templates:
-        sought = sought._replace(near=index.sink.templates.nearest(sought.vector[None], MOST_TEMPLATES)[0])
+        sought = sought._replace(near=index.vectors.nearest(sought.vector[None], MOST_TEMPLATES)[0])
     near = sought.near or ()
     return find_kinds(index, partial(rank, index, sought), bounds, near, Similarities(index, sought.vector, sought.query, near))
 

@@ -52,7 +52,7 @@ class Similarities:
         """Read the cosines of these templates at once. Raises SinkBusy."""
         unread = {one.template for one in templates} - self._cosines.keys()
         if self._vector is not None and unread:
-            vectors = self._index.sink.templates.vectors(unread)
+            vectors = self._index.vectors.vectors(unread)
             self._cosines |= {template: float(vector @ self._vector) for template, vector in vectors.items()}
 
     def fit_of(self, template: RankedTemplate, text: str = "") -> Fit | None:

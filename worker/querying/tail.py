@@ -100,9 +100,9 @@ class Tail:
         if sought.vector is None:
             return Selection(scope.only, scope.templates, with_words(query.text)), scope.complete
         if scope.templates is None:
-            near = sought.near or nearest_but(self._index.sink, sought.vector, MOST_TEMPLATES, scope.only.not_templates)
+            near = sought.near or nearest_but(self._index.vectors, sought.vector, MOST_TEMPLATES, scope.only.not_templates)
         else:
-            near = near_among(self._index.sink, sought.vector, sorted(scope.templates))
+            near = near_among(self._index.vectors, sought.vector, sorted(scope.templates))
         return Selection(scope.only, frozenset(hit.template for hit in near[:MOST_TEMPLATES])), scope.complete
 
 

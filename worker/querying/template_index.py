@@ -59,10 +59,18 @@ class TemplateIndex:
     """
 
     def __init__(
-        self, view: TemplateView, clock: Callable[[], float], groups: TemplateGroups | None = None, *, most: int = MOST_TEMPLATES
+        self,
+        templates: Callable[[], TemplateView],
+        clock: Callable[[], float],
+        groups: TemplateGroups | None = None,
+        *,
+        most: int = MOST_TEMPLATES,
     ) -> None:
-        """`groups`: of the templates; their families, if not given."""
-        self._view = view
+        """`templates` returns the view to read, which may be another one at the next call, of the same templates.
+
+        `groups`: of the templates; their families, if not given.
+        """
+        self._templates = templates
         self._clock = clock
         self._groups = TemplateGroups() if groups is None else groups
         self._most = most
@@ -135,6 +143,10 @@ class TemplateIndex:
     def groups_of(self, texts: Mapping[TemplateId, TemplateText]) -> dict[TemplateId, TemplateGroup]:
         """Return the group of each template; reads nothing."""
         return self._groups.learn(texts)
+
+    @property
+    def _view(self) -> TemplateView:
+        return self._templates()
 
     def _hit(self, place: int, score: float) -> TemplateHit:
         return TemplateHit(self._ids[place], score, self._texts[place])

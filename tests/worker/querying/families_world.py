@@ -30,7 +30,7 @@ class World(NamedTuple):
     def opened(self, named: Sequence[TemplateTable] = (), *, ranks_words: bool = False) -> Index:
         """Return what reads them."""
         index = index_of(open_sink(self.rows, ranks_words=ranks_words), self.lines)
-        return index._replace(templates=TemplateIndex(index.sink.templates, lambda: 0.0, TemplateGroups(named)))
+        return index._replace(templates=TemplateIndex(lambda: index.sink.templates, lambda: 0.0, TemplateGroups(named)))
 
 
 def same_family(text: str, count: int) -> list[str]:

@@ -45,7 +45,7 @@ def embedded(folder: Path, tiny: Tiny, texts: int) -> Vectors:
 
 def scores(sink: Sink, vector: Vector, *, k: int, filters: Filters) -> dict[str, float]:
     """Return the scores of the `k` best templates that have lines under the filters."""
-    index = Index(sink, BlockReader(sink), TemplateIndex(sink.templates, time.monotonic))
+    index = Index(sink, BlockReader(sink), TemplateIndex(lambda: sink.templates, time.monotonic))
     query = Query(text="x", mode="dense", k=k, filters=filters)
     found = search(index, PreparedQuery(query, vector), deadline_passed=lambda: False)
     return {hit.line.template: hit.score or 0.0 for hit in found.hits}

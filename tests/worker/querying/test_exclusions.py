@@ -259,7 +259,7 @@ def test_the_nearest_templates_but_some_are_those_of_brute_force(limit: int) -> 
     index, _ = crowd(4)
     every = [hit.template for hit in index.sink.templates.nearest(unit(1.0)[None], 24)[0]]
     for unwanted in (set(), set(every[:1]), set(every[:20]), set(every[3:9]), set(every), {TemplateId("0" * 32)}):
-        found = nearest_but(index.sink, unit(1.0), limit, unwanted)
+        found = nearest_but(index.vectors, unit(1.0), limit, unwanted)
         assert [hit.template for hit in found] == [one for one in every if one not in unwanted][:limit]
 
 

@@ -28,7 +28,7 @@ def index_of_texts(texts: Sequence[str], lacking: Sequence[str] = (), named: Seq
     """Return an index of templates, each farther from `unit(1.0)` than the one before it, with a line unless it lacks one."""
     rows = [template(text, unit(math.cos(n / len(texts)), math.sin(n / len(texts)))) for n, text in enumerate(texts)]
     found = index_of(open_sink(rows), [line(n, text=text, template_text=text) for n, text in enumerate(texts) if text not in lacking])
-    return found._replace(templates=TemplateIndex(found.sink.templates, lambda: 0.0, TemplateGroups(named)))
+    return found._replace(templates=TemplateIndex(lambda: found.sink.templates, lambda: 0.0, TemplateGroups(named)))
 
 
 def find(index: Index, **request: Any) -> SearchResult:  # noqa: ANN401 - any part of a query

@@ -113,7 +113,7 @@ def test_more_templates_than_are_remembered_are_counted_all_the_same(made: World
 
         def found(reads: int, request: dict[str, Any] = request) -> list[int]:
             index = made.opened()
-            index = index._replace(templates=TemplateIndex(index.sink.templates, lambda: 0.0, TemplateGroups(most=1)))
+            index = index._replace(templates=TemplateIndex(lambda: index.sink.templates, lambda: 0.0, TemplateGroups(most=1)))
             return [one.counted.lines for one in listed(index, reads=reads, **request).families]
 
         assert found(100_000) == [6, 4]

@@ -144,7 +144,7 @@ def test_a_template_that_came_since_is_of_its_family(*, ranks_words: bool) -> No
     sink = open_sink([template("disk full")], ranks_words=ranks_words)
     now_s = 0.0
     index = index_of(sink, [line(1, template_text="disk full")])
-    index = index._replace(templates=TemplateIndex(sink.templates, lambda: now_s, TemplateGroups()))
+    index = index._replace(templates=TemplateIndex(lambda: sink.templates, lambda: now_s, TemplateGroups()))
     only = Filters(family=[family_of("disk full")]).model_dump(exclude_unset=True)
     assert texts(find(index, mode="dense", filters=only)) == ["disk full"]
     sink.templates.upsert([template("disk full!")])

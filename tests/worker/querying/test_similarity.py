@@ -34,7 +34,9 @@ def index_with(cosines: dict[str, float], nearness: Nearness | None = NEARNESS) 
     """Return an index of templates with these cosines to `unit(1.0)`; the n-th has n + 1 lines."""
     rows = [template(text, unit(cosine, math.sqrt(1 - cosine**2))) for text, cosine in cosines.items()]
     texts = [text for place, text in enumerate(cosines) for _ in range(place + 1)]
-    return index_of(open_sink(rows), [line(n, text=text, template_text=text) for n, text in enumerate(texts)])._replace(nearness=nearness)
+    return index_of(open_sink(rows), [line(n, text=text, template_text=text) for n, text in enumerate(texts)])._replace(
+        own_nearness=nearness
+    )
 
 
 def ask(index: Index, form: str, vector: Any = unit(1.0), **request: Any) -> Any:  # noqa: ANN401, B008 - JSON; read only
@@ -85,7 +87,7 @@ def test_a_line_with_every_word_or_an_identifier_of_the_question_is_close_howeve
     by_words = dict(shown(find(index, "liam left", mode=mode)))
     assert [by_words[name]["similarity"] for name in COSINES if name in by_words] == ["none", "weak"]
     held = index_of(open_sink([template("sent", unit(0.1, 1.0))]), [line(0, text="sent ab-123", template_text="sent")])
-    (hit,) = find(held._replace(nearness=NEARNESS), "where is ab-123", mode="hybrid").hits
+    (hit,) = find(held._replace(own_nearness=NEARNESS), "where is ab-123", mode="hybrid").hits
     assert shown_fit(hit.fit)["similarity"] == "weak"
 
 

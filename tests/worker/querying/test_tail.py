@@ -31,7 +31,7 @@ class World:
 
     def worker(self) -> Tail:
         clock = lambda: self.now_s  # noqa: E731
-        return Tail(Index(self.sink, BlockReader(self.sink, clock=clock), TemplateIndex(self.sink.templates, clock)), clock)
+        return Tail(Index(self.sink, BlockReader(self.sink, clock=clock), TemplateIndex(lambda: self.sink.templates, clock)), clock)
 
     def write(self, *lines: Line, number: int | None = None, writer: int = 1) -> None:
         partition = lines[0].partition

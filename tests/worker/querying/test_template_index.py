@@ -44,13 +44,14 @@ class Clock:
 def index_of(*stored: str, read_s: float = 0.0) -> tuple[FakeSink, TemplateIndex, Clock]:
     sink = open_sink(template(text) for text in stored)
     clock = Clock(sink, read_s)
-    return sink, TemplateIndex(sink.templates, clock), clock
+    return sink, TemplateIndex(lambda: sink.templates, clock), clock
 
 
 @pytest.mark.parametrize("text", ["disk", "full disk", "failed node", "NETWORK", "disk full on node", "nothing", "user"])
 def test_templates_are_ranked_here_as_a_sink_ranks_them(text: str) -> None:
     _, ours, _ = index_of(*TEXTS)
-    theirs = TemplateIndex(open_sink((template(one) for one in TEXTS), ranks_words=True).templates, lambda: 0.0)
+    sink = open_sink((template(one) for one in TEXTS), ranks_words=True)
+    theirs = TemplateIndex(lambda: sink.templates, lambda: 0.0)
     assert texts(matching(ours, text)) == texts(matching(theirs, text))
     assert matching(ours, text).complete
     scores = [hit.score for hit in matching(ours, text).hits]
@@ -73,7 +74,8 @@ def test_a_text_of_nothing_but_grammar_asks_for_nothing() -> None:
 @pytest.mark.parametrize("ranks_words", [True, False])
 def test_templates_that_hold_an_identifier_whole_are_found(*, ranks_words: bool) -> None:
     stored = ("login of 10.0.0.1 failed", "login of 10.0.0.12 failed", "0 0 1 10", "done")
-    index = TemplateIndex(open_sink((template(text) for text in stored), ranks_words=ranks_words).templates, lambda: 0.0)
+    sink = open_sink((template(text) for text in stored), ranks_words=ranks_words)
+    index = TemplateIndex(lambda: sink.templates, lambda: 0.0)
     assert holding(index, "10.0.0.1") == ["login of 10.0.0.1 failed"]
     assert holding(index, "10.0.0.9") == []
 
@@ -125,7 +127,8 @@ def test_many_templates_are_read_page_by_page_up_to_a_bound(monkeypatch: pytest.
     stored = [f"disk {'a' * n}" for n in range(1, 36)]
     _, index, _ = index_of(*stored)
     assert (len(matching(index, "disk", 100).hits), matching(index, "disk", 100).complete) == (35, True)
-    bounded = TemplateIndex(open_sink(template(text) for text in stored).templates, lambda: 0.0, most=20)
+    sink = open_sink(template(text) for text in stored)
+    bounded = TemplateIndex(lambda: sink.templates, lambda: 0.0, most=20)
     cut = matching(bounded, "disk", 100)
     assert (len(cut.hits), cut.complete) == (20, False)
     assert matching(bounded, "disk", 100) == cut

@@ -21,7 +21,7 @@ LISTING = {"as": "templates", "expand": True}
 def find(chain: Chain, sought: PreparedQuery, *, reads: int = 100_000) -> TemplateListing:
     """List templates until the deadline, which passes after `reads` readings of the clock."""
     left = iter(range(reads))
-    index = Index(chain.sink, chain.reader, TemplateIndex(chain.sink.templates, chain.clock))
+    index = Index(chain.sink, chain.reader, TemplateIndex(lambda: chain.sink.templates, chain.clock))
     return find_templates(index, sought, lambda: next(left, None) is None)
 
 
