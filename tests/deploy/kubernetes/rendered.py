@@ -25,7 +25,7 @@ class ChartRefused(Exception):
 def render(values: Mapping[str, Any], chart: Path = CHART) -> str:
     """Return all objects as YAML, of a release `logs` in the namespace `search`. Raises ChartRefused."""
     given = yaml.safe_dump({**TOKEN, **values})
-    command = [go_programs() / "helm", "template", RELEASE, chart, "--namespace", NAMESPACE, "--values", "-"]
+    command = [str(go_programs() / "helm"), "template", RELEASE, str(chart), "--namespace", NAMESPACE, "--values", "-"]
     done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=_RUN_S, check=False)
     if done.returncode != 0:
         raise ChartRefused(done.stderr)

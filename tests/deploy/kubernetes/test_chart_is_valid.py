@@ -22,7 +22,7 @@ CONFORM_S = 120
 
 def judge(programs: Path, schemas: Path, version: str, objects: str) -> tuple[bool, dict[str, Any]]:
     """Return whether kubeconform accepts the objects, and what it says."""
-    command = [programs / "kubeconform", "-strict", "-output", "json", "-summary", "-kubernetes-version", version.removeprefix("v")]
+    command = [str(programs / "kubeconform"), "-strict", "-output", "json", "-summary", "-kubernetes-version", version.removeprefix("v")]
     done = subprocess.run([*command, *place_of(schemas)], input=objects, capture_output=True, text=True, timeout=CONFORM_S, check=False)
     said: dict[str, Any] = json.loads(done.stdout)
     return done.returncode == 0, said
@@ -30,7 +30,7 @@ def judge(programs: Path, schemas: Path, version: str, objects: str) -> tuple[bo
 
 def test_helm_finds_nothing_to_say_about_it(programs: Path, tmp_path: Path) -> None:
     (tmp_path / "values.yaml").write_text(yaml.safe_dump(TOKEN))
-    command = [programs / "helm", "lint", "--strict", CHART, "--values", tmp_path / "values.yaml"]
+    command = [str(programs / "helm"), "lint", "--strict", str(CHART), "--values", str(tmp_path / "values.yaml")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=CONFORM_S, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "[WARNING]" not in done.stdout
@@ -79,7 +79,7 @@ def test_what_cannot_work_is_refused_with_the_reason(subtests: pytest.Subtests) 
 
 
 def test_a_package_holds_the_rules_and_dashboards_themselves(programs: Path, tmp_path: Path) -> None:
-    command = [programs / "helm", "package", CHART, "--destination", tmp_path]
+    command = [str(programs / "helm"), "package", str(CHART), "--destination", str(tmp_path)]
     subprocess.run(command, capture_output=True, timeout=CONFORM_S, check=True)
     (package,) = tmp_path.glob("vectail-*.tgz")
     with tarfile.open(package) as archive:
