@@ -16,6 +16,7 @@ def status(now_ms: int) -> StatusJson:
         "version": "0.1.0",
         "worker": WORKER,
         "phase": "running",
+        "indexes": True,
         "now_ms": now_ms,
         "uptime_s": 5_400.0,
         "ready": {"status": "ready", "checks": dict.fromkeys(DEPENDENCIES, "ok")},

@@ -166,6 +166,12 @@ def test_lag_shows_the_models_of_the_embedding_service_only_where_it_is_on(world
     )
 
 
+def test_lag_says_of_a_worker_that_indexes_nothing_that_it_only_answers(world: StubWorld, watched: Watched) -> None:
+    world.documents["/api/status"] |= {"indexes": False, "savings": []}
+    page = watched.open(f"{world.url}/?tab=lag")
+    expect(page.get_by_role("region", name="Savings by topic")).to_contain_text("only answers questions: kafka.index is false")
+
+
 def test_lag_asks_again_by_itself_while_it_is_looked_at(world: StubWorld, watched: Watched) -> None:
     page = watched.open(f"{world.url}/?tab=lag")
     expect(page.get_by_role("row").filter(has_text="2,300").first).to_be_visible()

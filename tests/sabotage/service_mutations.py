@@ -288,4 +288,24 @@ SERVICE_MUTATIONS: Changes = {
         "        failures=dict,\n",
         "worker/service/test_doctor_document.py::a_worker_tells_which_model_of_its_embedding_service_cannot_be_loaded",
     ),
+    "worker/service/service.py: a worker that only answers joins the log group": (
+        "KafkaSource(kafka, settings.subscription, say=say) if kafka.index else None",
+        "KafkaSource(kafka, settings.subscription, say=say)",
+        "worker/service/test_query_role.py::it_answers_from_what_others_have_indexed_and_reads_no_log_topic",
+    ),
+    "worker/service/service.py: a worker that only answers creates the index and sets its lifetime": (
+        "create=kafka.index, adopt=adopt",
+        "adopt=adopt",
+        "worker/service/test_query_role.py::an_index_that_is_not_there_is_refused_and_not_created",
+    ),
+    "worker/service/indexing_pipeline.py: a worker that only answers does the upkeep of the index": (
+        "writers = settings.index.writers if settings.kafka.index else 0",
+        "writers = settings.index.writers",
+        "worker/service/test_query_role.py::it_changes_nothing_in_the_index_and_runs_no_stage_that_would",
+    ),
+    "worker/watching/lag_watch.py: a worker that only answers calls an answer complete while topics of a pattern wait": (
+        "            known.update(self._listed)\n",
+        "",
+        "worker/watching/test_lag_watch.py::a_worker_that_indexes_nothing_knows_how_far_the_topics_of_a_pattern_are_and_lists_them_once_a_minute",
+    ),
 }

@@ -157,6 +157,7 @@ class StatusJson(TypedDict):
     version: str
     worker: Annotated[str, Says("description", "the process that answers")]
     phase: Literal["starting", "running", "stopping"]
+    indexes: Annotated[bool, Says("description", "whether it reads the log topics; false: it only answers (kafka.index)")]
     now_ms: Ms
     uptime_s: Seconds
     ready: VerdictJson

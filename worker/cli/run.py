@@ -36,6 +36,8 @@ def run_worker(settings: Settings, *, number: int | None = None, start: Target |
     `number` tells several workers on one machine apart. `start` first moves the log group, as `offsets reset` does. `adopt` takes the index
     over from another consumer group.
     """
+    if adopt and not settings.kafka.index:
+        raise user_error("--adopt: this worker indexes nothing (kafka.index), so it takes over no index")
     stop = threading.Event()
     stop_on_signals(stop.set)
     if number is not None:
@@ -47,7 +49,7 @@ def run_worker(settings: Settings, *, number: int | None = None, start: Target |
     inform(
         "starting",
         kafka=settings.kafka.bootstrap_servers,
-        topics=[table.name or f"/{table.pattern}/" for table in settings.topic],
+        topics=[table.name or f"/{table.pattern}/" for table in settings.topic] if settings.kafka.index else "none, kafka.index is false",
         milvus=settings.milvus.uri,
         **({} if http is None else {"http": http.url}),
     )
@@ -92,6 +94,8 @@ def load_or_fail(settings: Settings) -> LoadedModel:
 def move_log_group(settings: Settings, start: Target, stop: threading.Event) -> None:
     """Move the log group and log each move; waits for an unreachable broker until `stop`. Raises CommandFailed."""
     kafka = settings.kafka
+    if not kafka.index:
+        raise user_error(f"--from: this worker indexes nothing (kafka.index); `vectail offsets reset` moves the group {kafka.group}")
     say = rate_limited_log().warn
     while not stop.is_set():
         try:

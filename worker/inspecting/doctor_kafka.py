@@ -149,9 +149,11 @@ def _topics(facts: KafkaFacts) -> Verdict:
 def _rights(facts: KafkaFacts) -> Verdict:
     kafka, said, names = facts.settings.kafka, facts.said, facts.existing
     writes = {kafka.reply_topic, kafka.dead_letter_topic, *facts.settings.query.reply_topics}
-    needed = {name: "WRITE" if name in writes else "READ" for name in names}
+    only_told = () if kafka.index else facts.logs
+    needed = {name: "WRITE" if name in writes else "READ" for name in names if name not in only_told}
     missing = [f"{right} on topic {name}" for name, right in needed.items() if right not in said.rights.get(name, {right})]
-    missing += [f"READ on group {name}" for name, one in said.groups.items() if one.rights is not None and "READ" not in one.rights]
+    joined = {name: one for name, one in said.groups.items() if kafka.index or name != kafka.group}
+    missing += [f"READ on group {name}" for name, one in joined.items() if one.rights is not None and "READ" not in one.rights]
     missing += [f"DESCRIBE on {name}" for name in said.refused]
     unseen = [name for name in names if name not in said.rights]
     return first_of(

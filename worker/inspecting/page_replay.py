@@ -58,6 +58,8 @@ class DeadLetterReplay:
     def replay(self, body: Mapping[str, object]) -> ReplayedJson:
         """Replay the letters that `ids` names, as PARTITION/OFFSET; returns what became of them. Raises Refused."""
         selectors = read_ids(body)
+        if not self._settings.kafka.index:
+            raise Refused("unavailable", "this worker indexes nothing (kafka.index): ask one that does, or use `vectail dlq replay`")
         if not self._is_running():
             raise Refused("unavailable", "the worker is starting or stopping")
         if not self._replaying.acquire(blocking=False):

@@ -21,9 +21,19 @@ class SinkOpener:
     Thread: main; `stage` is its own.
     """
 
-    def __init__(self, sink: Sink, stop: threading.Event, *, say: Callable[[str], None], on_crash: Crash, adopt: bool = False) -> None:
-        """`stop` ends the attempts; `adopt` takes the index over from another consumer group."""
+    def __init__(
+        self,
+        sink: Sink,
+        stop: threading.Event,
+        *,
+        say: Callable[[str], None],
+        on_crash: Crash,
+        create: bool = True,
+        adopt: bool = False,
+    ) -> None:
+        """`stop` ends the attempts; `create` and `adopt` are those of `Sink.open`."""
         self._sink = sink
+        self._create = create
         self._adopt = adopt
         self._stop = stop
         self._say = say
@@ -43,7 +53,7 @@ class SinkOpener:
         attempt = 0
         while not self._stop.is_set():
             try:
-                self._sink.open(adopt=self._adopt)
+                self._sink.open(create=self._create, adopt=self._adopt)
             except SinkBusy as error:
                 if attempt == 0:
                     self._say(f"the index cannot be opened yet ({error}); waiting for it")

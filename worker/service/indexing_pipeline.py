@@ -6,10 +6,9 @@ from functools import cache, partial
 from consumers.assignment import Receipt
 from consumers.decode.registry_schemas import Schemas
 from consumers.ledger import Ledger
-from worker.embedding.model.space import Digester
 from worker.indexing.flights import Flights
 from worker.indexing.line_batch import LineBatch, StoreItem, StoreOutlet
-from worker.indexing.line_router import LineRouter, TemplateEncoder
+from worker.indexing.line_router import LineRouter
 from worker.indexing.prepare import Prepare
 from worker.indexing.record_outcomes import RecordOutcomes
 from worker.indexing.resume import Resume
@@ -31,7 +30,7 @@ _PREPARE_RECORDS = 8_000
 
 
 class IndexingPipeline:
-    """Ledger, lanes and steps of the logs.
+    """Ledger, lanes and steps of the logs; with `kafka.index = false` nothing comes in and it has no stages, so no upkeep either.
 
     Thread: main wires it; each part says which thread owns it.
     """
@@ -63,25 +62,25 @@ class IndexingPipeline:
         )
         self.schema_lookup = (
             None
-            if connections.registry is None
+            if connections.registry is None or not settings.kafka.index
             else SchemaLookup(connections.registry, Schemas(), wake=self.prepare_lane.wake, say=surroundings.say)
         )
-        """None: there is no Schema Registry."""
-        self._tokenizer = connections.model.new_tokenizer()
+        """None: there is no Schema Registry, or nothing to read with it."""
         schemas = None if self.schema_lookup is None else self.schema_lookup.schemas
-        self.readers = TopicReaders(settings, connections.model.prepared, self._tokenizer, schemas)
+        self.readers = TopicReaders(settings, connections.model.prepared, parts.home.tokenizer, schemas)
         """Of the prepare thread; they count what was found, dropped and replaced."""
         self._prepare = self._prepare_step()
         self.busy = {"prepare": Meter(), "store": Meter()}
 
-    def prepare_stage(self, on_crash: Crash) -> Stage:
+    def prepare_stages(self, on_crash: Crash) -> list[Stage]:
         """Return the stage that empties the prepare lane."""
-        return Stage("prepare", self._run_prepare, on_crash)
+        return [Stage("prepare", self._run_prepare, on_crash)] if self._parts.settings.kafka.index else []
 
     def store_stages(self, on_crash: Crash) -> list[Stage]:
         """Return the stages that empty the store lane."""
-        body = partial(self.store.body, self.store_lane, self.busy["store"])
-        return [Stage(f"store-{n}", body, on_crash) for n in range(1, self._parts.settings.index.writers + 1)]
+        settings, body = self._parts.settings, partial(self.store.body, self.store_lane, self.busy["store"])
+        writers = settings.index.writers if settings.kafka.index else 0
+        return [Stage(f"store-{n}", body, on_crash) for n in range(1, writers + 1)]
 
     def abandon(self) -> None:
         """Drop what is in the lanes."""
@@ -89,10 +88,6 @@ class IndexingPipeline:
         self.store_lane.abandon()
         if self.schema_lookup is not None:
             self.schema_lookup.stop()
-
-    def close(self) -> None:
-        """Free the tokenizer; only after every stage has ended."""
-        self._tokenizer.close()
 
     def _run_prepare(self) -> None:
         """Work the records until the lane is closed and empty, then those that still wait for their schemas."""
@@ -115,13 +110,10 @@ class IndexingPipeline:
         )
 
     def _line_router(self) -> LineRouter:
-        model, store = self._parts.connections.model, self.store
-        prefix = model.prepared.document_prefix
+        parts, store = self._parts, self.store
         return LineRouter(
             flights=self.flights,
-            encoder=TemplateEncoder(tokenizer=self._tokenizer, digester=Digester(model.space, prefix), prefix=prefix),
-            levels=self._parts.levels,
-            submit=self._parts.submit,
+            space=lambda: parts.space().templates,
             store=StoreOutlet(lane=self.store_lane, hide=store.hide, reject=store.reject, fail_flight=store.fail_flight),
             rejected=FaultLimit("texts that the engine rejects", most=MOST_REJECTED),
         )

@@ -6,23 +6,28 @@ signals, or when a thread begins and ends.
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from sinks.reading.reader import BlockReader
+from sinks.sink import TemplateView
 from worker.connections import Connections
 from worker.embedding.cache.index_level import IndexLevel
 from worker.embedding.cache.memory import MemoryCache
+from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.cache.vector_cache import VectorCache
 from worker.embedding.cache.vector_levels import Levels
 from worker.embedding.embedder import Embedder
 from worker.embedding.guarded_engine import GuardedEngine
+from worker.embedding.loaded import LoadedModel
+from worker.runtime.fair_lock import FairLock
 from worker.runtime.lane import Inlet
 from worker.runtime.stage import Crash, Meter, Stage
 from worker.runtime.surroundings import Surroundings
 from worker.service.embedder_parts import guarded_engine, new_batcher
 from worker.service.indexing_pipeline import IndexingPipeline
 from worker.service.querying_pipeline import QueryingPipeline
+from worker.service.running_embedder import RunningEmbedder
+from worker.service.serving_space import ServingSpace
 from worker.service.shared_parts import DeadLetterPost, SharedParts
 from worker.settings.settings import Settings
 from worker.watching.index_reach import IndexReach
@@ -34,7 +39,7 @@ if TYPE_CHECKING:
 class StageGroup(NamedTuple):
     """Stages that end together, and the lanes whose closing ends them."""
 
-    inlets: Sequence[Inlet]
+    inlets: list[Inlet]
     stages: list[Stage]
 
 
@@ -48,26 +53,26 @@ class Pipeline:
         self,
         settings: Settings,
         connections: Connections,
-        redis: VectorCache | None,
+        redis: RedisCache | None,
         surroundings: Surroundings,
         *,
         embeddings: "EmbeddingService | None" = None,
     ) -> None:
         """`embeddings` asks the index's model for vectors, too, and shares the memory of the cache."""
-        model, sink = connections.model, connections.sink
-        say, clock, fail_point = surroundings.say, surroundings.clock, surroundings.fail_point
-        index = IndexLevel(sink.templates.vectors, say=say, clock=clock, draw=random.SystemRandom().random)
-        memory = MemoryCache(settings.cache.memory_bytes) if embeddings is None else embeddings.memory
-        self.levels = Levels(memory=memory, redis=redis, index=index.find, fail_point=fail_point)
+        model, sink, fail_point = connections.model, connections.sink, surroundings.fail_point
+        self._settings, self._surroundings, self._redis = settings, surroundings, redis
+        self.memory = MemoryCache(settings.cache.memory_bytes) if embeddings is None else embeddings.memory
+        self.levels = self._levels(sink.templates, redis)
         self.guarded_engine = guarded_engine(model, surroundings)
         target_s = settings.query.target_batch_s
-        slot = None if embeddings is None else embeddings.slot
+        self.slot = FairLock() if embeddings is None else embeddings.slot
+        """Held by whichever model computes on this machine's cores."""
         self.embedder = Embedder(
             batcher=new_batcher(model, target_s=target_s, has_clients=embeddings is not None, weight_of=settings.weight_of),
             engine=self.guarded_engine,
             cache=self.levels,
-            memory=memory,
-            slot=None if settings.engine.name == "remote" else slot,  # it computes elsewhere, and may be away for long
+            memory=self.memory,
+            slot=None if settings.engine.name == "remote" else self.slot,  # it computes elsewhere, and may be away for long
             fail_point=fail_point,
         )
         self.query_embedder = self.embedder
@@ -76,30 +81,71 @@ class Pipeline:
         if connections.query_model is not None:
             self._query_engine = guarded_engine(connections.query_model, surroundings)
             batcher = new_batcher(connections.query_model, target_s=target_s, has_clients=False)
-            self.query_embedder = Embedder(batcher=batcher, engine=self._query_engine, cache=self.levels, memory=memory, slot=slot)
+            self.query_embedder = Embedder(
+                batcher=batcher, engine=self._query_engine, cache=self.levels, memory=self.memory, slot=self.slot
+            )
         self.served = None if embeddings is None else embeddings.served_of(model, self.embedder, self.levels)
         """The index's model, as clients of the embedding API see it."""
-        self.reader = BlockReader(sink, clock=clock)
+        self.reader = BlockReader(sink, clock=surroundings.clock)
         self.dead_letters = DeadLetterPost(connections=connections, topic=settings.kafka.dead_letter_topic)
+        submit, submit_queries = self.embedder.submit, self.query_embedder.submit
+        home = ServingSpace(settings, model, sink.templates, levels=self.levels, submit=submit, submit_queries=submit_queries)
+        self.space = home
+        """Of the model that embeds now; replaced as a whole."""
+        self._spaces = [home]
+        self._beside: dict[str, RunningEmbedder] = {}
+        """Of models besides the settings' own, by their spaces."""
         parts = SharedParts(
             settings=settings,
             connections=connections,
             surroundings=surroundings,
             reader=self.reader,
-            levels=self.levels,
-            submit=self.embedder.submit,
+            home=home,
+            space=lambda: self.space,
             dead_letter=self.dead_letters.send,
             reach=IndexReach(flush_s=settings.index.flush_s, look_every_s=settings.status.refresh_s),
         )
         self.indexing = IndexingPipeline(parts)
-        self.querying = QueryingPipeline(replace(parts, submit=self.query_embedder.submit))
+        self.querying = QueryingPipeline(parts)
         self.reach = parts.reach
         self.reach.follow(self.indexing.ledger.committed)
 
     @property
     def guarded_engines(self) -> Sequence[GuardedEngine]:
-        """The engine, and that of the queries if they have one."""
-        return [self.guarded_engine, *([] if self._query_engine is None else [self._query_engine])]
+        """The engine, that of the queries if they have one, and that of another model beside them."""
+        queries = [] if self._query_engine is None else [self._query_engine]
+        return [self.guarded_engine, *queries, *(one.guarded_engine for one in list(self._beside.values()))]
+
+    def open_space(self, loaded: LoadedModel, view: TemplateView, on_crash: Crash) -> ServingSpace:
+        """Start the embedder of another model beside the worker's own, and return its space; takes the engine of `loaded` over."""
+        redis = None if self._redis is None else self._redis.for_space(loaded.space)
+        levels = self._levels(view, redis)
+        running = RunningEmbedder(
+            loaded.prepared.name,
+            loaded,
+            levels=levels,
+            slot=self.slot,
+            target_batch_s=self._settings.query.target_batch_s,
+            surroundings=self._surroundings,
+            on_crash=on_crash,
+        )
+        space = ServingSpace(self._settings, loaded, view, levels=levels, submit=running.embedder.submit)
+        self._beside[space.id] = running
+        self._spaces.append(space)
+        self._embedding.inlets.append(running.embedder)
+        self._embedding.stages.extend(running.stages)
+        running.start()
+        return space
+
+    def close_space(self, space: ServingSpace, within_s: float) -> None:
+        """End the embedder of a space that is not in use."""
+        running = self._beside.pop(space.id)
+        self._embedding.inlets.remove(running.embedder)
+        for stage in running.stages:
+            self._embedding.stages.remove(stage)
+        if running.close(self._surroundings.clock() + within_s):
+            self._spaces.remove(space)
+            space.close()
 
     @property
     def busy(self) -> dict[str, Meter]:
@@ -117,14 +163,15 @@ class Pipeline:
                 Stage("embed-queries", self.query_embedder.deliver, on_crash),
                 Stage("engine-queries", self.query_embedder.compute, on_crash),
             ]
+        self._embedding = StageGroup([*embedders], embed_stages)
         prepare_lanes: list[Inlet] = [indexing.prepare_lane, querying.prepare_lane]
-        prepare_stages = [indexing.prepare_stage(on_crash), querying.prepare_stage(on_crash)]
+        prepare_stages = [*indexing.prepare_stages(on_crash), querying.prepare_stage(on_crash)]
         if self.served is not None:
             prepare_lanes.append(self.served.lane)
             prepare_stages.append(self.served.stage(on_crash))
         return [
             StageGroup(prepare_lanes, prepare_stages),
-            StageGroup(embedders, embed_stages),
+            self._embedding,
             StageGroup([indexing.store_lane, querying.answer_lane], [*indexing.store_stages(on_crash), querying.answer_stage(on_crash)]),
         ]
 
@@ -140,6 +187,8 @@ class Pipeline:
             self.served.lane.abandon()
         self.embedder.abandon()
         self.query_embedder.abandon()
+        for beside in list(self._beside.values()):
+            beside.embedder.abandon()
         self.querying.abandon()
 
     def close(self) -> None:
@@ -147,7 +196,14 @@ class Pipeline:
         self.guarded_engine.close()
         if self._query_engine is not None:
             self._query_engine.close()
-        self.indexing.close()
-        self.querying.close()
+        for beside in list(self._beside.values()):
+            beside.guarded_engine.close()
+        for space in self._spaces:
+            space.close()
         if self.served is not None:
             self.served.close()
+
+    def _levels(self, view: TemplateView, redis: VectorCache | None) -> Levels:
+        surroundings = self._surroundings
+        index = IndexLevel(view.vectors, say=surroundings.say, clock=surroundings.clock, draw=random.SystemRandom().random)
+        return Levels(memory=self.memory, redis=redis, index=index.find, fail_point=surroundings.fail_point)

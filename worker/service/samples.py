@@ -47,9 +47,10 @@ class RunningService(Protocol):
     connections: Connections
     redis: RedisCache | None
     pipeline: Pipeline
-    logs: Poller
+    logs: Poller | None
+    """None, and no `log_source` either: it indexes nothing."""
     queries: Poller
-    log_source: KafkaSource
+    log_source: KafkaSource | None
     query_source: KafkaSource
     status: Status
     embeddings: "EmbeddingService | None"
@@ -102,12 +103,15 @@ def _lag(service: RunningService, now_s: float) -> Iterator[Sample]:
         yield Sample(m.END_OFFSET, place.end_offset, labels)
     if lag.read_s is not None:
         yield Sample(m.LAG_AGE_SECONDS, now_s - lag.read_s)
-    for topic in _log_topics(service):
-        yield Sample(m.EXPIRED_TOTAL, service.log_source.expired_records.get(topic, 0), (topic,))
+    if service.log_source is not None:
+        for topic in _log_topics(service):
+            yield Sample(m.EXPIRED_TOTAL, service.log_source.expired_records.get(topic, 0), (topic,))
 
 
 def _log_topics(service: RunningService) -> tuple[str, ...]:
     """Return the topics that were or will be read: those with a name, those that fit a pattern, and what has gone away since."""
+    if service.log_source is None:
+        return ()
     known = (*service.settings.subscription.names, *service.log_source.topics, *sorted(service.pipeline.indexing.ledger.outcomes()))
     return tuple(dict.fromkeys(known))
 
@@ -118,11 +122,16 @@ def _records(service: RunningService, now_s: float) -> Iterator[Sample]:
         yield from _outcomes(topic, pipeline.indexing.ledger.outcomes().get(topic, Counter()), OUTCOMES)
     for topic, tally in pipeline.querying.ledger.outcomes().items():
         yield from _outcomes(topic, tally, ("indexed", "unanswerable", "revoked", "abandoned"))
-    groups = (("logs", service.logs, pipeline.indexing.ledger), ("queries", service.queries, pipeline.querying.ledger))
-    for group, poller, ledger in groups:
-        yield from _group(group, poller, ledger, now_s)
-    yield Sample(m.PAUSED_PARTITIONS, service.log_source.paused_partitions, ("logs",))
-    yield Sample(m.PAUSED_PARTITIONS, service.query_source.paused_partitions, ("queries",))
+    if service.logs is not None:
+        yield from _group("logs", service.logs, pipeline.indexing.ledger, now_s)
+    yield from _group("queries", service.queries, pipeline.querying.ledger, now_s)
+    for group, source in _sources(service).items():
+        yield Sample(m.PAUSED_PARTITIONS, source.paused_partitions, (group,))
+
+
+def _sources(service: RunningService) -> dict[str, KafkaSource]:
+    logs = {} if service.log_source is None else {"logs": service.log_source}
+    return {**logs, "queries": service.query_source}
 
 
 def _outcomes(topic: str, tally: Mapping[str, int], always: Iterable[str]) -> Iterator[Sample]:
@@ -164,7 +173,7 @@ def _decoding(service: RunningService) -> Iterator[Sample]:
     yield Sample(m.DECODE_DROPPED_TOTAL, tally.dropped[NO_TEXT], (NO_TEXT,))
     for codec in get_args(Codec):
         yield Sample(m.DECOMPRESSED_TOTAL, tally.decompressed[codec], (codec,))
-    yield Sample(m.WITHOUT_HEADERS_TOTAL, service.log_source.records_without_headers + service.query_source.records_without_headers)
+    yield Sample(m.WITHOUT_HEADERS_TOTAL, sum(source.records_without_headers for source in _sources(service).values()))
     for rule, count in sorted(readers.redactor.counts.items()):
         yield Sample(m.REDACTIONS_TOTAL, count, (rule,))
     for drop in service.settings.drop:

@@ -102,15 +102,17 @@ class Service:
         kafka, logs, queries = settings.kafka, self.pipeline.indexing.ledger, self.pipeline.querying.ledger
         paced = PollerSettings(max_poll_interval_s=kafka.max_poll_interval_s, commit_interval_s=kafka.commit_interval_s)
         new_poller = partial(Poller, say=say)
-        self.log_source = KafkaSource(kafka, settings.subscription, say=say)
+        self.log_source = KafkaSource(kafka, settings.subscription, say=say) if kafka.index else None
+        """None, and no `logs` either: the worker indexes nothing."""
         self.query_source = KafkaSource(query_source(kafka), Subscription(names=(kafka.query_topic,)), say=say)
         put, point = self.pipeline.indexing.prepare_lane.put, surroundings.fail_point
-        self.logs = new_poller(source=self.log_source, settings=paced, ledger=logs, deliver=put, fail_point=point)
+        self.logs = None
+        if self.log_source is not None:
+            self.logs = new_poller(source=self.log_source, settings=paced, ledger=logs, deliver=put, fail_point=point)
         quick = replace(paced, max_fetch_records=_QUERIES_FETCHED)
         self.queries = new_poller(source=self.query_source, settings=quick, ledger=queries, deliver=self.pipeline.querying.take_polled)
         self.pollers: Sequence[tuple[Poller, Stage]] = [
-            (self.logs, Stage("poller-logs", self.logs.run, self.on_crash)),
-            (self.queries, Stage("poller-queries", self.queries.run, self.on_crash)),
+            (poller, Stage(f"poller-{group}", poller.run, self.on_crash)) for group, poller in self._poller_of_group().items()
         ]
         self.status = Status(
             settings,
@@ -122,7 +124,7 @@ class Service:
             reach=self.pipeline.reach,
         )
         self.http = self._http_server()
-        self.opener = SinkOpener(connections.sink, self._stop, say=say, on_crash=self.on_crash, adopt=adopt)
+        self.opener = SinkOpener(connections.sink, self._stop, say=say, on_crash=self.on_crash, create=kafka.index, adopt=adopt)
 
     def run(self) -> Ending:
         """Open the sink, start everything, wait for `stop` or a crash, and end. Raises SinkMismatch, and ModelError of a pinned model."""
@@ -206,14 +208,18 @@ class Service:
         if self._crash is None:
             self._crash = (stage, error)
         if not isinstance(error, LimitReached | SourceExpired):
-            self.logs.commits.forbid()
-            self.queries.commits.forbid()
+            for poller, _ in self.pollers:
+                poller.commits.forbid()
         self._stop.set()
 
     def _stages(self) -> list[Stage]:
         """Return every stage, in the order in which they start: the pollers last."""
         of_groups = (stage for group in self.groups for stage in group.stages)
         return [*of_groups, *self._side_stages, *(stage for _, stage in self.pollers)]
+
+    def _poller_of_group(self) -> dict[str, Poller]:
+        logs = {} if self.logs is None else {"logs": self.logs}
+        return {**logs, "queries": self.queries}
 
     def _http_server(self) -> "HttpServer | None":
         listening = self.connections.http
@@ -237,7 +243,7 @@ class Service:
 
     def _health(self, probes: Sequence[Probe]) -> Health:
         return Health(
-            pollers={"logs": self.logs, "queries": self.queries},
+            pollers=self._poller_of_group(),
             stages=self._stages(),
             probes=probes,
             phase=lambda: "stopping" if self._stop.is_set() else "running" if self.opened.is_set() else "starting",

@@ -79,6 +79,7 @@ class Status:
             wall_ms=wall_ms,
             history=history,
             reach=reach,
+            lists_topics=not settings.kafka.index,
         )
         watched = [WatchedGroup("logs", groups["logs"]), WatchedGroup("queries", groups["queries"])]
         self.group_lag = GroupLag(connect, watched, history, clock=time.monotonic, wall_ms=wall_ms)
@@ -87,7 +88,7 @@ class Status:
         self.probes = [self._probe("kafka", self.lag.read), self._probe("index", partial(_check_index, sink))]
         if redis is not None:
             self.probes.append(self._probe("redis", partial(_check_redis, redis)))
-        if registry is not None:
+        if registry is not None and settings.kafka.index:
             self.probes.append(self._probe("registry", partial(_check_registry, registry)))
         self.health = health(self.probes)
         self.canary = Canary(

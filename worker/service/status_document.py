@@ -60,6 +60,7 @@ def status_document(service: RunningService) -> Callable[[Mapping[str, str]], St
             "version": vectail_version(),
             "worker": worker_name(),
             "phase": status.health.phase(),
+            "indexes": service.settings.kafka.index,
             "now_ms": round(now_ms),
             "uptime_s": round(now_s - status.started_s, 3),
             "ready": _verdict(status.health.ready()),

@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 
 from consumers.kafka.subscription import Subscription
 from consumers.registry_settings import RegistrySettings
+from sinks.milvus.lite import names_server
 from sinks.milvus.milvus_settings import MilvusSettings
 from worker.runtime.fail_point import UnknownFailPoint, fail_point
 from worker.settings.moved import GONE, MOVED, successor
@@ -143,6 +144,14 @@ class Settings(Table):
     def _check_serve(self) -> Self:
         if self.serve.enabled and not self.http.enabled:
             raise ValueError("serve.enabled: http.enabled is false, so nobody could ask for vectors")
+        return self
+
+    @model_validator(mode="after")
+    def _check_index(self) -> Self:
+        if not self.kafka.index and not names_server(self.milvus.uri):
+            raise ValueError(
+                f"kafka.index: false needs a Milvus server; the folder {self.milvus.uri} belongs to the one worker that fills it"
+            )
         return self
 
     @model_validator(mode="after")

@@ -34,6 +34,10 @@ class KafkaTable(KafkaSourceSettings):
 
     protected_properties: ClassVar[frozenset[str]] = KafkaSourceSettings.protected_properties | _PRODUCER_PROTECTED
 
+    index: bool = True
+    """Whether the worker reads the topics of `[[topic]]` and indexes their lines. `false`: it joins only `query_group`, answers questions,
+    and changes nothing in the index, which another worker must have created: on a Milvus server, because a local folder belongs to one
+    process."""
     query_topic: TopicName = "vectail.queries"
     """Topic with the queries."""
     query_group: str = "vectail-queries"

@@ -5,7 +5,7 @@ where none waits, else at the last look before the oldest of them came. So a loo
 answer is never called complete by mistake. What the worker has committed since then counts at once. Kafka's times of records are shown and
 decide nothing: a producer's clock may be wrong.
 
-Of topics that fit a pattern only those of which the worker owns a partition are known.
+Of topics that fit a pattern only those of which the worker owns a partition are known; to a worker that indexes nothing, all.
 """
 
 import math

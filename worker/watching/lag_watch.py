@@ -4,8 +4,9 @@ The numbers are Kafka's own (from `worker.groups`, as in `vectail lag`) and not 
 news. Reading them is also the probe that tells whether Kafka answers.
 """
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from consumers.groupless.groupless_reader import TopicUnknown
 from consumers.kafka.subscription import Subscription
@@ -19,6 +20,8 @@ from worker.watching.lag_history import LagHistory, LagPoint, point_of
 from worker.watching.partition_lag import Lag, LagSnapshot, lag_by_partition
 from worker.watching.probe import ProbeFailed
 
+LIST_TOPICS_S: Final = 60.0
+"""Between two lists of a cluster's topics, where patterns need one."""
 _UNASKED = GroupState("unknown", [])
 
 
@@ -45,10 +48,12 @@ class LagWatch:
         wall_ms: Callable[[], float],
         history: LagHistory | None = None,
         reach: IndexReach | None = None,
+        lists_topics: bool = False,
     ) -> None:
         """`owned` returns the partitions of all groups that this worker owns now; each look adds a point to `history`.
 
-        `reach` is told of all partitions of the first group's topics, whoever owns them.
+        `reach` is told of all partitions of the first group's topics, whoever owns them; with `lists_topics`, of all that fit a pattern,
+        too: for a worker that indexes nothing, and so owns none of them.
         """
         self._connect = connect
         self._groups = groups
@@ -57,6 +62,9 @@ class LagWatch:
         self._wall_ms = wall_ms
         self._history = history or LagHistory()
         self._reach = reach
+        self._lists_topics = lists_topics
+        self._listed: Collection[str] = ()
+        self._listed_s = -math.inf
         self._kafka: KafkaPositions | None = None
         self.by_partition: Mapping[Partition, PartitionLag] = {}
         """From the last snapshot; replaced as a whole."""
@@ -93,7 +101,12 @@ class LagWatch:
 
     def _snapshot(self, kafka: KafkaPositions, owned: Collection[Partition]) -> tuple[LagSnapshot, dict[Partition, list[LagPoint]]]:
         at_s, at_ms = self._clock(), int(self._wall_ms())
-        by_group = {group.name: _read_positions(kafka, group, owned) for group in self._groups}
+        known = {partition.topic for partition in owned}
+        if self._lists_topics and any(group.subscription.patterns for group in self._groups):
+            if at_s - self._listed_s >= LIST_TOPICS_S:
+                self._listed, self._listed_s = kafka.topics(), at_s
+            known.update(self._listed)
+        by_group = {group.name: _read_positions(kafka, group, known) for group in self._groups}
         courses = {}
         for name, found in by_group.items():
             for one in found:
@@ -105,14 +118,14 @@ class LagWatch:
         return LagSnapshot(at_s=at_s, at_ms=at_ms, state=_UNASKED, positions=positions, oldest_ms=oldest_ms), courses
 
 
-def _read_positions(kafka: KafkaPositions, group: ConsumerGroup, owned: Collection[Partition]) -> list[GroupPosition]:
+def _read_positions(kafka: KafkaPositions, group: ConsumerGroup, known: Collection[str]) -> list[GroupPosition]:
     """Return a group's positions in its topics. Raises BrokerAway; KafkaRefused also for a name that does not exist.
 
-    Of the topics that fit a pattern only those that are owned are asked for: all topics of a cluster are too much every few seconds. One of
-    them that was deleted is left out; it is owned until the next rebalance.
+    Of the topics that fit a pattern only those in `known` are asked for: to list all topics of a cluster is too much every few seconds. One
+    of them that was deleted is left out; it is owned until the next rebalance.
     """
     reads = group.subscription
-    fitting = reads.matching({partition.topic for partition in owned}) if reads.patterns else frozenset()
+    fitting = reads.matching(known) if reads.patterns else frozenset()
     try:
         return _read_topics(kafka, group, dict.fromkeys((*reads.names, *sorted(fitting))))
     except TopicUnknown:

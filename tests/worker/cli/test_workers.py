@@ -121,6 +121,24 @@ def test_a_static_member_cannot_be_several(run_here: RunHere, monkeypatch: pytes
     assert "group.instance.id" in ended.err
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ["--from", "latest"],
+            "vectail: --from: this worker indexes nothing (kafka.index); `vectail offsets reset` moves the group vectail\n",
+        ),
+        (["--adopt"], "vectail: --adopt: this worker indexes nothing (kafka.index), so it takes over no index\n"),
+    ],
+)
+def test_a_worker_that_indexes_nothing_moves_no_group_and_takes_over_no_index(
+    run_here: RunHere, monkeypatch: pytest.MonkeyPatch, options: list[str], said: str
+) -> None:
+    monkeypatch.setenv("VECTAIL_KAFKA__INDEX", "false")
+    ended = run_here("run", *options)
+    assert (ended.exit_code, ended.err) == (USER_ERROR, said)
+
+
 def test_cores_and_memory_are_divided_and_each_has_a_port_of_its_own() -> None:
     settings = Settings(engine=EngineTable(threads=8, memory_share=0.6))
     shares = worker_share(settings, WorkerIndex(2, 4))

@@ -33,7 +33,9 @@ FAR = replace(POSITION, end_offset=10_000)
 SOON = {"outlook": "catches_up", "outlook_text": "caught up in 3 to 5 min"}
 STILL = {"outlook": "stands_still", "outlook_text": "stands still"}
 PATTERNED = Settings(topic=(TopicTable(pattern="logs-.*"),))
+ANSWERING = Settings(kafka=KafkaTable(index=False))
 RENAMED = Settings(kafka=KafkaTable(librdkafka={"client.id": "logstash"}))
+NOT_JOINED = {"vectail": GroupFacts("classic", rights=frozenset())}
 
 
 def lag_of(position: GroupPosition = POSITION, *, age_ms: int = 1_000, rate: float = 10.0, newest_ms: int | None = None) -> CommittedLag:
@@ -107,6 +109,8 @@ def clock(ahead_s: float, uncertain_s: float = 0.01) -> KafkaFacts:
           for name, right in RIGHTS.items()),
         ("rights", rights(groups={"vectail": GroupFacts("classic", rights=frozenset())}), "problem", "READ on group vectail"),
         ("rights", rights(refused={"logs": "no"}), "problem", "DESCRIBE on logs"),
+        ("rights", replace(rights("logs", groups=NOT_JOINED), settings=ANSWERING), "ok", "are allowed"),
+        ("rights", replace(rights("vectail.queries"), settings=ANSWERING), "problem", "not allowed: READ on topic vectail.queries"),
         ("rights", said(rights={"logs": READ}), "ok", "what is allowed on vectail.queries, vectail.replies, vectail.dead-letters"),
         ("rights", FACTS, "ok", "does not say"),
         ("group", members(GroupFacts("classic", [WORKER])), "ok", "vectail: 1 member"),

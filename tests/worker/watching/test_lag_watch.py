@@ -8,7 +8,8 @@ from consumers.source import KafkaRefused
 from tests.fakes.positions import FakePositions
 from worker.runtime.kafka_admin import BrokerAway
 from worker.watching.group_offsets import ConsumerGroup
-from worker.watching.lag_watch import LagWatch
+from worker.watching.index_reach import IndexReach
+from worker.watching.lag_watch import LIST_TOPICS_S, LagWatch
 from worker.watching.probe import ProbeFailed
 
 LOGS = ConsumerGroup("vectail", Subscription(names=("logs",)), "earliest")
@@ -17,7 +18,7 @@ APPS = ConsumerGroup("vectail", Subscription(patterns=(TopicPattern(include="app
 
 
 class Scene:
-    def __init__(self, group: ConsumerGroup = LOGS) -> None:
+    def __init__(self, group: ConsumerGroup = LOGS, *, reach: IndexReach | None = None, lists_topics: bool = False) -> None:
         ends = {Partition("logs", n): 100 for n in range(3)} | {Partition("queries", 0): 7}
         self.broker = FakePositions(ends, {Partition("logs", 0): 40, Partition("logs", 1): 100, Partition("queries", 0): 5})
         self.owned = {Partition("logs", 0), Partition("logs", 2), Partition("queries", 0)}
@@ -28,6 +29,8 @@ class Scene:
             owned=lambda: self.owned,
             clock=lambda: self.now_s,
             wall_ms=lambda: 52_000.0 + 1_000 * self.now_s,
+            reach=reach,
+            lists_topics=lists_topics,
         )
 
     def lags(self) -> dict[Partition, int]:
@@ -60,6 +63,23 @@ def test_of_the_topics_of_a_pattern_only_those_that_are_owned_are_asked_for() ->
     scene.watch.read()
     assert scene.broker.asked_topics[1:] == [("app.b",), ("queries",)]
     assert scene.lags() == {Partition("app.b", 0): 9, Partition("queries", 0): 2}
+
+
+def test_a_worker_that_indexes_nothing_knows_how_far_the_topics_of_a_pattern_are_and_lists_them_once_a_minute() -> None:
+    reach = IndexReach(flush_s=0.5, look_every_s=5.0)
+    scene = Scene(APPS, reach=reach, lists_topics=True)
+    scene.owned = {Partition("queries", 0)}
+    scene.broker.ends |= {Partition("app.a", 0): 9}
+    scene.watch.read()
+    assert reach.said(scene.now_s, (), ())["behind_records"] == 9
+    assert scene.lags() == {Partition("queries", 0): 2}
+    scene.broker.ends |= {Partition("app.b", 0): 5}
+    scene.now_s += LIST_TOPICS_S - 1
+    scene.watch.read()
+    assert reach.said(scene.now_s, (), ())["behind_records"] == 9
+    scene.now_s += 1
+    scene.watch.read()
+    assert reach.said(scene.now_s, (), ())["behind_records"] == 14
 
 
 def test_an_owned_topic_of_a_pattern_that_was_deleted_is_left_out_and_a_named_one_is_a_fault() -> None:

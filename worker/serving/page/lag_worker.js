@@ -42,7 +42,7 @@ export function workerCards() {
       }
       showConditions(conditions.body, healthy, status.conditions ?? []);
       showDependencies(dependencies.body, status);
-      table.show(savings.body, status.savings ?? []);
+      table.show(savings.body, status.savings ?? [], status.indexes !== false);
       showEngine(engine.body, status);
       served.show(status.served_models ?? []);
       showErrors(errors.body, status.errors ?? []);
@@ -130,11 +130,12 @@ function savingsTable() {
     ],
     { sort: "Lines" },
   );
-  const empty = el("p", { class: "quiet" }, "This worker has indexed no line since it started.");
+  const empty = el("p", { class: "quiet" });
   return {
-    /** @param {HTMLElement} body @param {any[]} savings */
-    show(body, savings) {
+    /** @param {HTMLElement} body @param {any[]} savings @param {boolean} indexes */
+    show(body, savings, indexes) {
       if (savings.length === 0) {
+        empty.textContent = indexes ? "This worker has indexed no line since it started." : "This worker only answers questions: kafka.index is false.";
         clear(body, empty);
         return;
       }
