@@ -129,7 +129,7 @@ class MilvusSink:
         for batch in block_batches(blocks, _WRITE_BYTES):
             with self._lent.calls(write=True):
                 self._there().write(batch, again=again)
-        if (there := self._views.check_not_replaced()) is not None:
+        if (there := self._views.check_not_replaced(time.time())) is not None:
             self._retention_s = there.ttl_s or None
 
     def delete_blocks(self, ids: Collection[BlockId]) -> None:
@@ -203,7 +203,7 @@ class MilvusSink:
 
     def open_view(self, space: VectorSpace, *, create: bool = False) -> MilvusTemplates:
         """Return the view of a space. Raises SinkMismatch and SinkBusy."""
-        return self._views.open_view(space, create=create)
+        return self._views.open_view(space, create=create, now_s=time.time())
 
     def prefer(self, space: str) -> None:
         """Make an open view the `templates`."""

@@ -4,7 +4,6 @@ The sink's door makes one and lends it its connection. Whoever drops a view, or 
 """
 
 import json
-import time
 from collections.abc import Callable, Mapping
 
 from sinks.index_spaces import IndexSpaces, VectorSpace, encode_spaces
@@ -70,8 +69,8 @@ class MilvusViews:
             client.alter(name, kept)
             return spaces_of(client.described(name)) == after
 
-    def open_view(self, space: VectorSpace, *, create: bool) -> MilvusTemplates:
-        """Return the view of a space, opened or, if it is wished, created. Raises SinkMismatch and SinkBusy."""
+    def open_view(self, space: VectorSpace, *, create: bool, now_s: float) -> MilvusTemplates:
+        """Return the view of a space, opened or, if it is wished, created; `now_s`: since 1970. Raises SinkMismatch and SinkBusy."""
         settings = self._settings
         with self._lent.calls() as client:
             capable = backend(client.version(), local=self._is_local)
@@ -82,7 +81,7 @@ class MilvusViews:
             check_space(found, space)
             if create and not self._is_local:
                 blocks = client.described(settings.collection)
-                set_lifetimes(client, blocks, found, None, time.time(), None)
+                set_lifetimes(client, blocks, found, None, now_s, None)
         view = self._views.setdefault(space.id, MilvusTemplates(layout, self._lent, local=self._is_local))
         view.use(layout, found.index_type)
         self._ids[layout.name] = found.id
@@ -103,7 +102,7 @@ class MilvusViews:
         with self._lent.calls(write=True) as client:
             client.drop(name)
 
-    def check_not_replaced(self) -> CollectionFound | None:
+    def check_not_replaced(self, now_s: float) -> CollectionFound | None:
         """Raise SinkBroken if a collection is not that of `open` any more; returns the blocks', None in a local folder.
 
         Templates of every view are told how long they live. A view that is not among the index's any more was dropped, not replaced.
@@ -121,7 +120,7 @@ class MilvusViews:
             self._check_id(found)
             try:
                 with self._lent.calls() as client:
-                    blocks, _ = set_lifetimes(client, blocks, found, None, time.time(), self._say)
+                    blocks, _ = set_lifetimes(client, blocks, found, None, now_s, self._say)
             except SinkBusy:
                 return blocks  # the write is acknowledged; after the next one it is tried again
         return blocks

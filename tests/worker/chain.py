@@ -7,6 +7,7 @@ import json
 import math
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from consumers.assignment import Claim, Receipt
@@ -24,7 +25,7 @@ from sinks.line import PIECE_BYTES, Line
 from sinks.reading.between import RecordRange
 from sinks.reading.reader import BlockReader
 from sinks.row import TemplateId, TemplateText, template_id
-from sinks.sink import Sink
+from sinks.sink import Sink, TemplateView
 from tests.fakes.engine import FakeEngine
 from tests.fakes.sink import FakeSink
 from tests.fakes.watched_lock import WatchedLock
@@ -45,7 +46,7 @@ from worker.indexing.entry_rules import EntryRules
 from worker.indexing.events import EventJoiner
 from worker.indexing.flights import Flights
 from worker.indexing.line_batch import LineBatch, StoreItem, StoreOutlet
-from worker.indexing.line_router import LineRouter, TemplateEncoder
+from worker.indexing.line_router import LineRouter
 from worker.indexing.prepare import Prepare
 from worker.indexing.record_outcomes import RecordOutcomes
 from worker.indexing.resume import Resume
@@ -54,11 +55,13 @@ from worker.indexing.sampling import Sampler
 from worker.indexing.schema_wait import SchemaWait
 from worker.indexing.store import Store, StoreRules
 from worker.indexing.stored_before import StoredBefore
+from worker.indexing.template_space import TemplateEncoder, TemplateSpace
 from worker.indexing.topic_readers import RuleTally, TopicReader
 from worker.querying.answer import Answer
 from worker.querying.kafka_queries import KafkaQueries
 from worker.querying.prepare_queries import PrepareQueries
-from worker.querying.query_text import QueryEncoder
+from worker.querying.query_text import QueryEncoder, QuerySpace
+from worker.querying.ranking import Meaning
 from worker.querying.ready_query import Answerable, KafkaRequest
 from worker.runtime.lane import Lane
 from worker.runtime.limits import FaultLimit, TopicFaultLimits
@@ -154,6 +157,8 @@ class Chain:
         self.runs = Runs(self.surroundings, bounds=bounds, draw_bits=self._draw.getrandbits)
         self.reader = BlockReader(self.sink, clock=self.clock)
         self._most_refused = most_refused
+        self.template_view: TemplateView = self.sink.templates
+        """Where new templates go."""
         self.store_step = self.store_onto(self.sink)
         self.resume = Resume(
             sink=self.sink,
@@ -366,11 +371,11 @@ class Chain:
 
     def _line_router(self, most_rejected: int) -> LineRouter:
         store = self.store_step
+        encoder = TemplateEncoder(tokenizer=self.words, digester=self._digester, prefix="")
+        space = TemplateSpace(encoder=encoder, levels=self.levels, submit=self.embedder.submit, view=self.sink.templates)
         return LineRouter(
             flights=self.flights,
-            encoder=TemplateEncoder(tokenizer=self.words, digester=self._digester, prefix=""),
-            levels=self.levels,
-            submit=self.embedder.submit,
+            space=lambda: replace(space, view=self.template_view),
             store=StoreOutlet(lane=self.store_lane, hide=store.hide, reject=store.reject, fail_flight=store.fail_flight),
             rejected=FaultLimit("texts that the engine rejects", most=most_rejected),
         )
@@ -379,11 +384,10 @@ class Chain:
         encoder = QueryEncoder(
             redactor=self.redactor, masker=self._masker, tokenizer=self.words, digester=self._digester, prefix="", max_tokens=MAX_TOKENS
         )
+        space = QuerySpace(encoder, self.levels, self.embedder.submit, Meaning(self.sink.templates, None))
         return PrepareQueries(
-            encoder=encoder,
+            space=lambda: space,
             kafka_queries=self.kafka_queries,
-            cache=self.levels,
-            submit=self.embedder.submit,
             answer=self.answer_lane,
             surroundings=self.surroundings,
         )

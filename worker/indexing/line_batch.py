@@ -23,6 +23,7 @@ from consumers.rejection import Rejection
 from sinks.block import Lines
 from sinks.lines import take_lines
 from sinks.row import TemplateId, TemplateText, Vector
+from sinks.sink import TemplateView
 from worker.embedding.cache.vector_levels import VectorSource
 from worker.runtime.lane import Outlet
 
@@ -74,6 +75,8 @@ class EmbeddedTemplate(NamedTuple):
     tokens: int
     """Length of the model's input, special tokens included."""
     source: VectorSource
+    view: TemplateView
+    """Of the space that the vector is of."""
 
 
 StoreItem = LineBatch | EmbeddedTemplate

@@ -5,23 +5,21 @@ template's vector is found in a cache or in the index, or the engine makes it an
 its vector goes to the store stage, and one without fails its flight.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sinks.block import Lines
-from worker.embedding.cache.vector_levels import Levels
-from worker.embedding.encoded_text import Embedded, EmbeddingLate, EncodedText, Submit
-from worker.embedding.model.space import Digester
+from sinks.sink import TemplateView
+from worker.embedding.encoded_text import Embedded, EmbeddingLate, EncodedText
 from worker.embedding.model.vectors import EmbeddingFailed
-from worker.embedding.tokenizer import Encoded, Tokenizer
 from worker.indexing.dead_letter_reasons import rejected_by_engine
 from worker.indexing.flights import Completed, Flights
 from worker.indexing.line_batch import EmbeddedTemplate, LineBatch, NewTemplate, StoreOutlet
 from worker.indexing.line_memory import held_bytes
+from worker.indexing.template_space import TemplateSpace
 from worker.runtime.limits import FaultLimit
 
 _FIRST_TEMPLATES = 128
@@ -29,51 +27,30 @@ _MOST_TEMPLATES = 2_048
 """New templates are sent on in growing slices, so that the engine begins with the first while the next are tokenised."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TemplateEncoder:
-    """Token ids and cache keys of templates.
-
-    Thread: one, because a tokenizer belongs to one thread.
-    """
-
-    tokenizer: Tokenizer
-    digester: Digester
-    prefix: str
-    """Put before each text."""
-
-    def encode(self, texts: Sequence[str]) -> Encoded:
-        """Return the token ids of each text, special tokens included."""
-        return self.tokenizer.encode([self.prefix + text for text in texts])
-
-
 class LineRouter:
     """Every template whose flight begins here lands, goes to the store with its vector, or fails its flight.
 
-    Thread: prepare's, and so is the encoder; the engine's outcomes come on the embed thread.
+    Thread: prepare's; the engine's outcomes come on the embed thread.
     """
 
     def __init__(
         self,
         *,
         flights: Flights,
-        encoder: TemplateEncoder,
-        levels: Levels,
-        submit: Submit,
+        space: Callable[[], TemplateSpace],
         store: StoreOutlet,
         rejected: FaultLimit,
     ) -> None:
-        """`rejected`: texts that the engine rejects in a row."""
+        """`space` says which model new templates are of from now on; `rejected`: texts that the engine rejects in a row."""
         self._flights = flights
-        self._encoder = encoder
-        self._levels = levels
-        self._submit = submit
+        self._space = space
         self._store = store
         self._rejected = rejected
 
     def held_bytes(self, lines: Lines, begins: list[int]) -> NDArray[np.int64]:
         """Return how much memory each of n lines takes from now on: int64[n]; `begins`: where each batch of them begins."""
         is_new = self._flights.are_new(lines.template.values)
-        return held_bytes(lines, begins=begins, is_new=is_new, dim=self._encoder.digester.dim)
+        return held_bytes(lines, begins=begins, is_new=is_new, dim=self._space().encoder.digester.dim)
 
     def send(self, batches: Sequence[LineBatch]) -> None:
         """Send lines the shortest way. Raises as the store does for those it rejects."""
@@ -91,9 +68,10 @@ class LineRouter:
             first, size = first + size, min(2 * size, _MOST_TEMPLATES)
 
     def _begin(self, templates: Sequence[NewTemplate]) -> None:
-        encoded = self._encoder.encode([one.text for one in templates])
-        keys = {one.template: self._encoder.digester.digest(one.text) for one in templates}
-        vectors = self._levels.find(keys)
+        space = self._space()
+        encoded = space.encoder.encode([one.text for one in templates])
+        keys = {one.template: space.encoder.digester.digest(one.text) for one in templates}
+        vectors = space.levels.find(keys)
         rewrite_found = self._flights.forgets  # a template found in the index, however old
         landings: list[Completed] = []
         cached: list[EmbeddedTemplate] = []
@@ -108,14 +86,16 @@ class LineRouter:
             elif found.source == "index" and not rewrite_found:
                 landings.append(Completed(one.template, len(ids), found.source))
             else:
-                cached.append(EmbeddedTemplate(one.template, one.text, found.vector, len(ids), found.source))
+                cached.append(EmbeddedTemplate(one.template, one.text, found.vector, len(ids), found.source, space.view))
         self._store.lane.put(cached)
         tokens = [len(text.ids) for text in texts]
-        self._submit(texts, partial(self._take_embedded, missing, tokens))
+        space.submit(texts, partial(self._take_embedded, space.view, missing, tokens))
         if landings:
             self._store.lane.put(self._flights.land(landings))
 
-    def _take_embedded(self, templates: Sequence[NewTemplate], tokens: Sequence[int], embedded: Sequence[Embedded]) -> None:
+    def _take_embedded(
+        self, view: TemplateView, templates: Sequence[NewTemplate], tokens: Sequence[int], embedded: Sequence[Embedded]
+    ) -> None:
         """Send on what the engine made. Raises LimitReached, and as the store step does."""
         made: list[EmbeddedTemplate] = []
         for place, outcome, _, _ in embedded:
@@ -127,5 +107,5 @@ class LineRouter:
                 self._rejected.fault()
             else:
                 self._rejected.good()
-                made.append(EmbeddedTemplate(one.template, one.text, outcome, tokens[place], "engine"))
+                made.append(EmbeddedTemplate(one.template, one.text, outcome, tokens[place], "engine", view))
         self._store.lane.put(made)

@@ -26,7 +26,7 @@ from sinks.block import Lines
 from sinks.build import build
 from sinks.lines import hollowed, take_lines
 from sinks.row import TemplateId, TemplateRow
-from sinks.sink import Sink, SinkRejected
+from sinks.sink import Sink, SinkRejected, TemplateView
 from worker.indexing.block_writer import BlockWriter, PatientWrites
 from worker.indexing.dead_letter_reasons import refused_by_sink
 from worker.indexing.flights import Completed, Flights
@@ -189,11 +189,15 @@ class Store:
         return sealed
 
     def _store_templates(self, embedded: Sequence[EmbeddedTemplate]) -> list[LineBatch]:
-        rows = [TemplateRow(one.template, one.vector, one.text) for one in embedded]
+        by_view: dict[int, tuple[TemplateView, list[TemplateRow]]] = {}
+        for one in embedded:
+            by_view.setdefault(id(one.view), (one.view, []))[1].append(TemplateRow(one.template, one.vector, one.text))
         self._surroundings.fail_point("before_templates")
-        refused = self._write_templates(rows)
+        refused: dict[TemplateId, Rejection] = {}
+        for view, rows in by_view.values():  # of two only while the model changes
+            refused |= self._write_templates(view, rows)
         self._surroundings.fail_point("after_templates")
-        self.tally.add(templates=len(rows) - len(refused))
+        self.tally.add(templates=len(embedded) - len(refused))
         for one in embedded:
             if one.template in refused:
                 self.fail_flight(one.template, refused[one.template])
@@ -201,17 +205,14 @@ class Store:
         self._surroundings.fail_point("landed")
         return freed
 
-    def _upsert(self, rows: Sequence[TemplateRow], _again: bool) -> None:  # noqa: FBT001 - as `PatientWrites` calls it
-        self._sink.templates.upsert(rows)
-
-    def _write_templates(self, rows: Sequence[TemplateRow]) -> dict[TemplateId, Rejection]:
+    def _write_templates(self, view: TemplateView, rows: Sequence[TemplateRow]) -> dict[TemplateId, Rejection]:
         """Write all rows; return those that the sink refuses alone, by id. At the limit none is blamed: they are read again."""
         refused: dict[TemplateId, Rejection] = {}
         todo: list[Sequence[TemplateRow]] = [rows]
         while todo:
             part = todo.pop()
             try:
-                self.writes.write("templates", len(part), partial(self._upsert, part))
+                self.writes.write("templates", len(part), partial(_upsert, view, part))
             except SinkRejected as error:
                 if len(part) == 1:
                     refused[part[0].template] = refused_by_sink(error)
@@ -222,6 +223,10 @@ class Store:
             else:
                 self._refused_templates.good()
         return refused
+
+
+def _upsert(view: TemplateView, rows: Sequence[TemplateRow], _again: bool) -> None:  # noqa: FBT001 - as `PatientWrites` calls it
+    view.upsert(rows)
 
 
 def _turns(runs: Sequence[Run]) -> Iterator[Sequence[Run]]:

@@ -4,19 +4,19 @@ It has a thread of its own, so that log lines never delay a query. A query reads
 starts no flight, joins none, and never becomes a template.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from worker.asking.question import Query
 from worker.asking.refusals import BadQuery
 from worker.asking.requests import QueryRequest, Requester, is_late, monotonic_deadline_s
-from worker.embedding.cache.vector_cache import VectorCache
-from worker.embedding.encoded_text import Embedded, EmbeddingLate, EncodedText, Submit
+from worker.embedding.encoded_text import Embedded, EmbeddingLate, EncodedText
 from worker.embedding.model.vectors import EmbeddingFailed
 from worker.querying.forms import parse_query
 from worker.querying.kafka_queries import KafkaQueries
-from worker.querying.query_text import QueryEncoder
+from worker.querying.query_text import QuerySpace
 from worker.querying.query_words import words_of
+from worker.querying.ranking import Meaning
 from worker.querying.ready_query import Answerable, FailedQuery, KafkaRequest, ReadyQuery, late_query
 from worker.runtime.lane import Outlet
 from worker.runtime.surroundings import Surroundings
@@ -31,18 +31,14 @@ class PrepareQueries:
     def __init__(
         self,
         *,
-        encoder: QueryEncoder,
+        space: Callable[[], QuerySpace],
         kafka_queries: KafkaQueries,
-        cache: VectorCache,
-        submit: Submit,
         answer: Outlet[Answerable],
         surroundings: Surroundings,
     ) -> None:
-        """`kafka_queries` accepts those that came over Kafka."""
-        self._encoder = encoder
+        """`space` says which model embeds from now on; `kafka_queries` accepts those that came over Kafka."""
+        self._space = space
         self._kafka_queries = kafka_queries
-        self._cache = cache
-        self._submit = submit
         self._answer = answer
         self._surroundings = surroundings
 
@@ -59,7 +55,7 @@ class PrepareQueries:
         """Return the valid query and its requester with the deadline; an empty list if it is answered with an error."""
         requester = request.requester
         try:
-            query = self._encoder.redacted(parse_query(request.value, request.form))
+            query = self._space().encoder.redacted(parse_query(request.value, request.form))
         except BadQuery as error:
             self._answer.put([FailedQuery(requester, "bad_query", error.field, error.reason)])
             return []
@@ -76,9 +72,10 @@ class PrepareQueries:
         A text of identifiers only, or without a letter left after masking, has no meaning to embed: it is searched by words, unless the
         query asks for `dense`.
         """
-        treated = iter(self._encoder.treat([query.text for _, query in valid if query.text is not None]))
+        encoder, cache, submit, meaning = self._space()
+        treated = iter(encoder.treat([query.text for _, query in valid if query.text is not None]))
         texts = [None if query.text is None else next(treated) for _, query in valid]
-        found = self._cache.get_many([text.key for text in texts if text is not None])
+        found = cache.get_many([text.key for text in texts if text is not None])
         ready: list[Answerable] = []
         asked: list[tuple[Requester, Query]] = []
         encoded: list[EncodedText] = []
@@ -89,22 +86,23 @@ class PrepareQueries:
             by_words = query.mode == "words" or (query.mode != "dense" and (is_exact or is_empty))
             if text is None or by_words or text.key in found:
                 vector = None if text is None or by_words else found[text.key]
-                ready.append(ReadyQuery(requester, query, vector, now_s - requester.taken_s, 0.0, is_exact))
+                ready.append(ReadyQuery(requester, query, vector, now_s - requester.taken_s, 0.0, is_exact, meaning))
             else:
-                ids = self._encoder.encode(text)
+                ids = encoder.encode(text)
                 asked.append((requester, query))
                 key = text.key if ids.is_whole else None
                 encoded.append(EncodedText(ids.ids, key, urgency="query", is_late=partial(is_late, requester)))
         self._answer.put(ready)
-        self._submit(encoded, partial(self._take_embedded, asked))
+        submit(encoded, partial(self._take_embedded, meaning, asked))
 
-    def _take_embedded(self, asked: Sequence[tuple[Requester, Query]], embedded: Sequence[Embedded]) -> None:
-        self._answer.put([_answerable(*asked[one.place], one) for one in embedded])
+    def _take_embedded(self, meaning: Meaning, asked: Sequence[tuple[Requester, Query]], embedded: Sequence[Embedded]) -> None:
+        self._answer.put([_answerable(*asked[one.place], one, meaning) for one in embedded])
 
 
-def _answerable(requester: Requester, query: Query, embedded: Embedded) -> Answerable:
+def _answerable(requester: Requester, query: Query, embedded: Embedded, meaning: Meaning) -> Answerable:
     if isinstance(embedded.outcome, EmbeddingLate):
         return late_query(requester, "the deadline has passed")
     if isinstance(embedded.outcome, EmbeddingFailed):
         return FailedQuery(requester, "bad_query", "text", embedded.outcome.reason)
-    return ReadyQuery(requester, query, embedded.outcome, embedded.started_s - requester.taken_s, embedded.ended_s - embedded.started_s)
+    wait_s, embed_s = embedded.started_s - requester.taken_s, embedded.ended_s - embedded.started_s
+    return ReadyQuery(requester, query, embedded.outcome, wait_s, embed_s, meaning=meaning)

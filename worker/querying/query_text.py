@@ -7,12 +7,27 @@ from typing import NamedTuple
 from consumers.text.mask import Masker
 from consumers.text.redact import Redactor
 from worker.asking.question import Query
+from worker.embedding.cache.vector_cache import VectorCache
+from worker.embedding.encoded_text import Submit
 from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.space import CacheKey, Digester
 from worker.embedding.model.vectors import TokenIds
 from worker.embedding.tokenizer import Tokenizer
+from worker.querying.ranking import Meaning
 from worker.settings.settings import Settings
 from worker.settings.tables import new_masker, new_redactor
+
+
+class QuerySpace(NamedTuple):
+    """How questions get their vectors, and what these are compared with: all that depends on the model, so that it changes all at once.
+
+    Thread: the query prepare thread.
+    """
+
+    encoder: "QueryEncoder"
+    cache: VectorCache
+    submit: Submit
+    meaning: Meaning
 
 
 class QueryText(NamedTuple):

@@ -94,7 +94,7 @@ class EmbeddingProcess:
         self._http.stop_intake()
         self._conditions.stop()
         if self.crash is None:
-            self._default.close(max(until_s - time.monotonic(), 0.0))
+            self._default.close(until_s)
             self._embeddings.close(max(until_s - time.monotonic(), 0.0))
         self._http.close(max(until_s - time.monotonic(), _LEAVE_S))
         self._watch.join(_LEAVE_S)

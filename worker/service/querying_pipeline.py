@@ -8,7 +8,6 @@ from worker.asking.requests import QueryRequest
 from worker.querying.answer import Answer
 from worker.querying.kafka_queries import KafkaQueries
 from worker.querying.prepare_queries import PrepareQueries
-from worker.querying.query_text import new_query_encoder
 from worker.querying.ready_query import Answerable, KafkaRequest
 from worker.runtime.lane import Lane
 from worker.runtime.stage import Crash, Meter, Stage, empty
@@ -31,7 +30,6 @@ class QueryingPipeline:
         self.ledger = Ledger(cap_records=_QUERIES, cap_bytes=_QUERY_BYTES, dead_letter=parts.dead_letter)
         self.prepare_lane: Lane[KafkaRequest | QueryRequest] = Lane("prepare-queries")
         self.answer_lane: Lane[Answerable] = Lane("answer")
-        self._encoder = new_query_encoder(settings, connections.model)
         self.kafka_queries = KafkaQueries(
             frozenset((settings.kafka.reply_topic, *settings.query.reply_topics)),
             connections.replies.send,
@@ -39,10 +37,8 @@ class QueryingPipeline:
             tracing=connections.tracing,
         )
         self._prepare = PrepareQueries(
-            encoder=self._encoder,
+            space=lambda: parts.space().queries,
             kafka_queries=self.kafka_queries,
-            cache=parts.levels,
-            submit=parts.submit,
             answer=self.answer_lane,
             surroundings=surroundings,
         )
@@ -79,7 +75,3 @@ class QueryingPipeline:
         """Drop what is in the lanes."""
         self.prepare_lane.abandon()
         self.answer_lane.abandon()
-
-    def close(self) -> None:
-        """Free the tokenizer; only after every stage has ended."""
-        self._encoder.tokenizer.close()

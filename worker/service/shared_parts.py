@@ -8,10 +8,9 @@ from consumers.assignment import Claim
 from consumers.rejection import RejectedPiece, Rejection
 from sinks.reading.reader import BlockReader
 from worker.connections import Connections
-from worker.embedding.cache.vector_levels import Levels
-from worker.embedding.encoded_text import Submit
 from worker.indexing.dead_letter_reasons import letter_of
 from worker.runtime.surroundings import Surroundings
+from worker.service.serving_space import ServingSpace
 from worker.settings.settings import Settings
 from worker.watching.index_reach import IndexReach
 
@@ -50,8 +49,9 @@ class SharedParts:
     connections: Connections
     surroundings: Surroundings
     reader: BlockReader
-    levels: Levels
-    submit: Submit
-    """Of the embedder."""
+    home: ServingSpace
+    """Of the settings' model."""
+    space: Callable[[], ServingSpace]
+    """Returns that of the model that embeds now."""
     dead_letter: Callable[[Claim, Rejection, list[RejectedPiece]], None]
     reach: IndexReach

@@ -70,7 +70,8 @@ class Slices:
 
 def test_the_engine_gets_the_first_of_many_templates_before_the_next_are_tokenized(chain: Chain) -> None:
     slices = Slices(chain.words)
-    chain.router._submit = slices.submit  # noqa: SLF001 - the engine is the test's
+    space = replace(chain.router._space(), submit=slices.submit)  # noqa: SLF001 - the engine is the test's
+    chain.router._space = lambda: space  # noqa: SLF001
     before = chain.words.texts
     chain.feed(*(f"disk {letters(n)} full" for n in range(1_000)))
     assert slices.sizes == [128, 256, 512, 104]

@@ -39,7 +39,7 @@ def remote(server: StubServer) -> Iterator[MilvusSink]:
 @pytest.fixture
 def onto(chain: Chain, remote: MilvusSink) -> Chain:
     """A chain whose store step writes to the server, with its lines embedded."""
-    chain.store_step = chain.store_onto(remote)
+    chain.store_step, chain.template_view = chain.store_onto(remote), remote.templates
     chain.feed(*LINES)
     chain.embed()
     return chain

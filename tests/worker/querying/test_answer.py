@@ -249,9 +249,7 @@ def test_an_index_that_works_long_in_vain_is_not_asked_for_ever(chain: Chain) ->
         chain.now_s += 10.0
         raise SinkBusy("10 s were not enough")
 
-    sink = FakeSink()
-    sink.templates.nearest = times_out  # type: ignore[method-assign]
-    Answer(sink=sink, reader=BlockReader(sink, clock=chain.clock), surroundings=chain.surroundings).step(chain.answer_lane.take(10) or [])
+    chain.sink.templates.nearest = times_out  # type: ignore[method-assign]
     (reply,) = chain.answer()
     assert reply["error"]["code"] == "unavailable"
     assert "10 s were not enough" in reply["error"]["reason"]
