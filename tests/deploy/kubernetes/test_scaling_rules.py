@@ -114,7 +114,7 @@ def test_a_partition_that_moves_counts_once(tmp_path: Path) -> None:
     for selector in after:
         if "offset" in selector:
             moved[selector] = "_x120 180000+1500x120"
-    judge_cases(tmp_path, [case("moved", moved, {"vectail:records_in:rate5m": 100.0, COUNT: 1.0}, at_s=130 * 15)])
+    judge_cases(tmp_path, [case("moved", moved, {"vectail:records_in:rate1m": 100.0, COUNT: 1.0}, at_s=130 * 15)])
 
 
 def test_the_index_takes_no_more_when_it_is_away_refuses_or_is_slow(tmp_path: Path) -> None:
