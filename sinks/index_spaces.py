@@ -10,9 +10,11 @@ from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, cast
 
-SpaceState = Literal["building", "ready", "old"]
-"""`building`: some templates are still missing, nobody asks it; `ready`: complete; `old`: complete, and given up for another one."""
-_STATES: Final = ("building", "ready", "old")
+SpaceState = Literal["building", "ready", "old", "dropping"]
+"""`building`: some templates are still missing, nobody asks it; `ready`: complete; `old`: complete, and asked before the preferred one;
+`dropping`: to be removed in a moment."""
+_STATES: Final = ("building", "ready", "old", "dropping")
+_COMPLETE: Final = ("ready", "old")
 
 
 class VectorSpace(NamedTuple):
@@ -93,7 +95,7 @@ def decode_spaces(text: str) -> IndexSpaces:
         )
     except (TypeError, KeyError, AttributeError, OverflowError) as error:
         raise ValueError(f"not the spaces of an index: {error}") from None
-    if spaces.preferred not in views or views[spaces.preferred].state == "building" or len(views) > 2:  # noqa: PLR2004 - a pair
+    if spaces.preferred not in views or views[spaces.preferred].state not in _COMPLETE or len(views) > 2:  # noqa: PLR2004 - a pair
         raise ValueError("not the spaces of an index: none that is complete is preferred, or there are more than two")
     return spaces
 

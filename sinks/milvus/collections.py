@@ -157,10 +157,11 @@ def check_view_of(blocks: CollectionFound, space: VectorSpace) -> None:
     view = spaces_of(blocks).views.get(space.id)
     if view is None:
         check_space(blocks, space)
-    elif view.state == "building":
+    elif view.state in ("building", "dropping"):
+        what = "are still being computed" if view.state == "building" else "are being removed"
         raise SinkMismatch(
-            f"Milvus collection {blocks.name!r}: its vectors of embedding space {space.id}, this worker's, are still being computed; "
-            "start with the model that it has until `vectail reindex --status` says ready"
+            f"Milvus collection {blocks.name!r}: its vectors of embedding space {space.id}, this worker's, {what}; "
+            "start with the model that is asked (`vectail reindex --status` names it)"
         )
 
 

@@ -37,6 +37,7 @@ from worker.runtime.stage import Abandoned, Stage
 from worker.runtime.surroundings import Surroundings
 from worker.runtime.watchdog import EngineHangs, Watchdog, oldest
 from worker.service.doctor_document import doctor_document
+from worker.service.model_change import ModelChange
 from worker.service.pages import pages_of
 from worker.service.peers_document import PeersDocument
 from worker.service.pipeline import Pipeline, StageGroup
@@ -123,6 +124,10 @@ class Service:
             take_request=self._take_request,
             reach=self.pipeline.reach,
         )
+        self.model_change = ModelChange(
+            settings, connections, self.pipeline, surroundings, owner=worker_name(), is_stopping=self._stop.is_set, on_crash=self.on_crash
+        )
+        self._reindex_stage = Stage("reindex", self.model_change.reindexer.run, self.on_crash)
         self.http = self._http_server()
         self.opener = SinkOpener(connections.sink, self._stop, say=say, on_crash=self.on_crash, create=kafka.index, adopt=adopt)
 
@@ -139,6 +144,7 @@ class Service:
             if self.opener.wait(self._until_s):
                 for stage in self._stages():
                     stage.start()
+                self._reindex_stage.start()
                 self.opened.set()
                 redis = dict if self.redis is None else self.redis.tally.facts
                 report = SavingsReport(self.pipeline.indexing.flights.savings, redis, now_s=time.monotonic())
@@ -189,9 +195,10 @@ class Service:
                 "/api/dead-letters": DeadLetterDocument(settings).document,
                 "/api/doctor": doctor_document(self, self._take_request, partial(offered.document, {})),
                 "/api/suggestions": offered.document,
+                "/api/reindex": self.model_change.document,
                 "/api/workers": PeersDocument(settings.http, own_name=worker_name()).document,
             },
-            actions={"/api/dead-letters/replay": replay.replay},
+            actions={"/api/dead-letters/replay": replay.replay, "/api/reindex": self.model_change.act},
             embeddings=self._embedding_api(),
             settings=settings,
         )

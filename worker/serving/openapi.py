@@ -114,6 +114,16 @@ def _documents() -> dict[str, object]:
                 _json("Replayed"),
             )
         },
+        "/api/reindex": {
+            "get": _operation("reindex", "The models of the index, and how far a change is", {}, _OF_LANE, _json("Reindex")),
+            "post": _operation(
+                "changeModel",
+                "Begin to change the model of the index, go back, or drop what it had before",
+                {"parameters": [_CSRF], **_body("ReindexRequest")},
+                (404, 409, *_OF_BODIES, *_OF_LANE),
+                _json("Reindex"),
+            ),
+        },
         "/api/doctor": {
             "get": _operation(
                 "doctor", "What is wrong with the set-up; takes seconds", {"parameters": [_GROUP]}, (400, *_OF_LANE), _json("Doctor")

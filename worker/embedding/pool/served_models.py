@@ -46,7 +46,7 @@ class ServedModels(Generic[T]):
         """Return the bytes that the model takes; prepares it if needed. Raises ModelError."""
         chosen = served_settings(self._settings, model)
         prepared = model_of(chosen)
-        return model_bytes(prepared, *_engine(on_a_cpu(chosen, prepared), prepared))
+        return loaded_bytes(on_a_cpu(chosen, prepared), prepared)
 
     def load(self, model: ServedModelTable, slot: FairLock) -> tuple[T, int]:
         """Load and check the model; returns it and the bytes that it takes. Raises ModelError."""
@@ -78,6 +78,11 @@ def served_settings(settings: Settings, model: ServedModelTable) -> Settings:
 def on_a_cpu(settings: Settings, prepared: PreparedModel) -> Settings:
     """Return settings whose engine a process can close again, which vLLM is not: where that is chosen, the fastest of a CPU instead."""
     return with_cpu_engine(settings, prepared) if uses_vllm(settings.engine) else settings
+
+
+def loaded_bytes(settings: Settings, prepared: PreparedModel) -> int:
+    """Return the bytes that a model takes with the engine that the settings choose."""
+    return model_bytes(prepared, *_engine(settings, prepared))
 
 
 def known_served(settings: Settings, model: ServedModelTable) -> PreparedModel | None:
