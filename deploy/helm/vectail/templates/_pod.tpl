@@ -1,6 +1,4 @@
-{{/*
-A container's place in the pod: (dict "root" $ "role" "index" "own" .Values.index). Wins over vectail.toml: what the chart itself decides.
-*/}}
+{{/* Of (dict "root" $ "role" "index" "own" .Values.index): what the chart decides, whatever vectail.toml says. */}}
 {{- define "vectail.env" -}}
 {{- $root := .root -}}
 - name: VECTAIL_CONFIG
@@ -63,6 +61,7 @@ A container's place in the pod: (dict "root" $ "role" "index" "own" .Values.inde
 
 {{- define "vectail.volumes" -}}
 {{- $root := .root -}}
+{{- $token := $root.Values.httpToken -}}
 - name: config
   configMap:
     name: {{ include "vectail.fullname" $root }}
@@ -71,9 +70,9 @@ A container's place in the pod: (dict "root" $ "role" "index" "own" .Values.inde
     defaultMode: 0440
     sources:
       - secret:
-          name: {{ required "httpToken.existingSecret: name the Secret with the token that callers send (docs/kubernetes.md)" $root.Values.httpToken.existingSecret }}
+          name: {{ required "httpToken.existingSecret: name the Secret with the token that callers send" $token.existingSecret }}
           items:
-            - key: {{ $root.Values.httpToken.key }}
+            - key: {{ $token.key }}
               path: VECTAIL_HTTP__TOKEN
       {{- range $root.Values.secrets }}
       - secret:
