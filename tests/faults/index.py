@@ -161,8 +161,11 @@ def _blocks(client: MilvusClient, collection: str, expression: str) -> list[Stor
 
 
 def _templates_name(client: MilvusClient, collection: str) -> str:
-    """Return the name of the collection of templates, which ends in digits of the embedding space; empty without one."""
+    """Return the name of the collection of templates, which ends in digits of the space that is asked; empty without one."""
     names = [name for name in client.list_collections(timeout=_ANSWER_S) if name.startswith(f"{collection}_templates")]
+    if len(names) > 1:
+        asked = client.describe_collection(collection, timeout=_ANSWER_S)["properties"]["vectail.space"]
+        names = [name for name in names if name.endswith(asked[:8])]
     assert len(names) <= 1, names
     return names[0] if names else ""
 

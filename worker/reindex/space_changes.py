@@ -17,7 +17,7 @@ class StepRefused(Exception):
 
 
 def begin(spaces: IndexSpaces, home: VectorSpace, home_model: str, to: VectorSpace, model: str, now_ms: int) -> IndexSpaces:
-    """Begin to fill a view of another space. Raises StepRefused."""
+    """Begin to fill a view of another space, or to complete one that was asked before. Raises StepRefused."""
     if to.id == spaces.preferred:
         raise StepRefused(f"the index is of this model already ({model}, embedding space {to.id})")
     other = spaces.other
@@ -25,11 +25,13 @@ def begin(spaces: IndexSpaces, home: VectorSpace, home_model: str, to: VectorSpa
         raise StepRefused(f"the index has a second view already, of {_named(spaces, other)}: finish that, or give it up with --drop")
     if other is not None and spaces.views[other].state == "dropping":
         raise StepRefused(f"the view of {_named(spaces, other)} is being removed; try again in a minute")
-    if other is not None:
+    if other is not None and spaces.views[other].state == "building":
         return spaces
     old = spaces.views[spaces.preferred]
     if home.id == spaces.preferred:
         old = replace(old, dim=home.dim, model=old.model or home_model)
+    if other is not None:
+        return replace(spaces, views=_in_states(spaces, {other: "building"}, now_ms))
     new = StoredSpace(dim=to.dim, model=model, state="building", since_ms=now_ms)
     return replace(spaces, views={spaces.preferred: old, to.id: new})
 

@@ -38,7 +38,21 @@ POINTS: Final = (
     "letter_sent",  # the client has the dead letter, the broker has not acknowledged it
     "letter_acknowledged",  # the broker has it, its record is not settled
 )
-"""Every fail point, in the order in which a record passes them."""
+"""Every fail point of the stream, in the order in which a record passes them."""
+REINDEX_POINTS: Final = (
+    "reindex_start",
+    "reindex_created",  # the second view is there, and the index does not know it yet
+    "reindex_begun",
+    "reindex_fill",
+    "reindex_filled",
+    "reindex_judged",
+    "reindex_preferred",  # the index prefers the new view, this worker still asks the old one
+    "reindex_gone_over",
+    "reindex_follow",
+    "reindex_remove",
+    "reindex_removed",  # the old view is gone, and the index does not know it yet
+)
+"""Those of a change of the model."""
 
 
 class UnknownFailPoint(Exception):
@@ -57,8 +71,8 @@ def fail_point(text: str) -> Callable[[str], None]:
     if parsed is None:
         raise UnknownFailPoint(f"{text!r} is not POINT:N or POINT:N:SECONDS")
     name, last, sleep_s, passes = parsed[1], int(parsed[2]), int(parsed[3] or 0), itertools.count(1)
-    if name not in POINTS:
-        raise UnknownFailPoint(f"there is no point {name!r}; there are {', '.join(POINTS)}")
+    if name not in (*POINTS, *REINDEX_POINTS):
+        raise UnknownFailPoint(f"there is no point {name!r}; there are {', '.join((*POINTS, *REINDEX_POINTS))}")
 
     def at(point: str) -> None:
         if point != name:

@@ -12,21 +12,9 @@ from tests.fakes.sink import FakeSink
 from tests.template_ids import id_of
 from tests.worker.reindex.two_models import NEW, OLD, HashModel, Killed, OwnView, Worker, wrong_rows
 from worker.reindex.space_changes import DROP_AFTER_MS, StepRefused
+from worker.runtime.fail_point import REINDEX_POINTS
 
 TEXTS = [f"text {n} failed" for n in range(300)]
-POINTS = (
-    "reindex_start",
-    "reindex_created",
-    "reindex_begun",
-    "reindex_fill",
-    "reindex_filled",
-    "reindex_judged",
-    "reindex_preferred",
-    "reindex_gone_over",
-    "reindex_follow",
-    "reindex_remove",
-    "reindex_removed",
-)
 
 
 @pytest.fixture
@@ -101,6 +89,11 @@ def test_going_back_asks_a_complete_view_at_once(sink: FakeSink, clock: Callable
     assert worker.reindexer.active == sink.spaces().preferred == OLD.id
     assert id_of("only in the new one") in sink.views[OLD.id]
     assert worker.sink.templates is sink.views[OLD.id]
+    worker.store("since then")
+    worker.reindexer.start(NEW, "new-model", ())
+    worker.look(2)
+    assert worker.reindexer.active == sink.spaces().preferred == NEW.id
+    assert id_of("since then") in sink.views[NEW.id]
 
 
 def test_a_view_that_is_given_up_is_removed_when_nobody_can_wait_for_it_any_more(sink: FakeSink, clock: Callable[[], float]) -> None:
@@ -184,7 +177,7 @@ def test_another_worker_goes_on_when_the_one_that_fills_is_gone(sink: FakeSink, 
     assert sink.views[NEW.id].keys() == sink.views[OLD.id].keys()
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", REINDEX_POINTS)
 def test_whoever_is_killed_at_any_point_the_next_one_ends_complete(sink: FakeSink, clock: Callable[[], float], point: str) -> None:
     worker = new_worker(sink, clock)
     worker.dies_at = point

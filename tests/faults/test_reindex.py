@@ -1,0 +1,198 @@
+"""The model of an index changes under questions and a feed: every answer is right, and nothing is lost whoever is killed when."""
+
+import json
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.faults.pages import Pages
+from tests.faults.records import strange
+from tests.faults.scene import Scene
+from tests.faults.worker_process import WorkerProcess
+from worker.embedding.loaded import space_of
+from worker.embedding.model.prepared import PreparedModel
+from worker.runtime.fail_point import KILLED, REINDEX_POINTS
+
+RECORDS = 300
+QUESTIONS = ("connection refused by the peer", "disk is full", "user logged in")
+EVERY_S = 0.2
+SOON_S = 60.0
+EACH_POINT = [pytest.param(one, marks=[] if one == "reindex_preferred" else pytest.mark.long) for one in REINDEX_POINTS]
+
+
+class Change:
+    """What a test sees of one worker's change."""
+
+    def __init__(self, worker: WorkerProcess, to: PreparedModel) -> None:
+        self.pages = Pages(worker)
+        self.worker = worker
+        self.to = to
+
+    def told(self) -> dict[str, Any]:
+        status, body = self.pages.get("/api/reindex")
+        assert status == 200, body
+        told: dict[str, Any] = json.loads(body)
+        return told
+
+    def post(self, **body: object) -> None:
+        status, answer = self.pages.post("/api/reindex", body)
+        assert status == 200, answer
+
+    def start(self) -> None:
+        self.post(to=self.to.folder.name)
+
+    def states(self) -> dict[str, str]:
+        return {view["space"]: view["state"] for view in self.told()["views"]}
+
+    def wait_asked(self, model: PreparedModel) -> None:
+        self.pages.wait_until("asked", lambda: self.told()["asked"] == space_of(model).id, SOON_S)
+
+    def wait_same(self) -> None:
+        """Wait until both views have as many templates."""
+        self.pages.wait_until("followed", lambda: len({view["templates"] for view in self.told()["views"]}) == 1, SOON_S)
+
+
+class Asking:
+    """Asks the same questions again and again, as a user does; keeps what came back."""
+
+    def __init__(self, pages: Pages) -> None:
+        self._pages = pages
+        self._stopped = threading.Event()
+        self.wrong: list[str] = []
+        self.answers: dict[str, list[list[tuple[str, float]]]] = {question: [] for question in QUESTIONS}
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def ask(self, question: str) -> list[tuple[str, float]] | None:
+        status, body = self._pages.post("/api/search", {"text": question, "k": 10, "mode": "dense", "deadline_ms": 20_000})
+        if status != 200:
+            self.wrong.append(f"{status}: {body}")
+            return None
+        return [(hit["template"], round(hit["score"], 4)) for hit in json.loads(body)["hits"]]
+
+    def end(self) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopped.wait(EVERY_S):
+            for question in QUESTIONS:
+                found = self.ask(question)
+                if found is not None:
+                    self.answers[question].append(found)
+
+
+def _settings(to: PreparedModel) -> dict[str, str]:
+    return {"model__cache": str(to.folder.parent)}
+
+
+@pytest.fixture
+def other(plain_model: PreparedModel) -> PreparedModel:
+    """The model to which the index changes."""
+    return plain_model
+
+
+def _indexed(scene: Scene, **settings: str) -> WorkerProcess:
+    worker = scene.start(**settings)
+    scene.topics.send(RECORDS, strange)
+    scene.wait_all_committed(worker)
+    return worker
+
+
+def test_every_answer_is_of_one_model_while_the_index_goes_there_and_back(scene: Scene, model: PreparedModel, other: PreparedModel) -> None:
+    worker = _indexed(scene, **_settings(other))
+    change = Change(worker, other)
+    asking = Asking(change.pages)
+    expected = {question: [asking.ask(question)] for question in QUESTIONS}
+    change.start()
+    change.wait_asked(other)
+    for question in QUESTIONS:
+        expected[question].append(asking.ask(question))
+    change.post(do="rollback")
+    assert change.told()["asked"] == space_of(model).id
+    assert {question: asking.ask(question) for question in QUESTIONS} == {question: of[0] for question, of in expected.items()}
+    change.start()
+    change.wait_asked(other)
+    change.post(do="drop")
+    asking.end()
+    assert asking.wrong == []
+    for question, answers in asking.answers.items():
+        assert expected[question][0] != expected[question][1], question
+        assert [one for one in answers if one not in expected[question]] == [], question
+    scene.drain(worker)
+
+
+def test_what_comes_during_a_change_is_in_the_view_that_stays(scene: Scene, other: PreparedModel) -> None:
+    worker = _indexed(scene, **_settings(other))
+    change = Change(worker, other)
+    change.start()
+    scene.topics.send(RECORDS, strange)
+    change.wait_asked(other)
+    scene.topics.send(RECORDS, strange)
+    scene.wait_all_committed(worker)
+    change.wait_same()
+    change.post(do="drop")
+    scene.drain(worker)
+    scene.model = other
+    scene.judge_end()
+
+
+@pytest.mark.parametrize(
+    "point", [pytest.param(one, marks=[] if one == "reindex_preferred" else pytest.mark.long) for one in REINDEX_POINTS]
+)
+def test_a_worker_that_is_killed_at_any_point_is_followed_by_one_that_ends_complete(scene: Scene, other: PreparedModel, point: str) -> None:
+    first = _indexed(scene, **_settings(other), test_fail_point=f"{point}:1")
+    change = Change(first, other)
+    _go_on(change.start)
+    _go_on(lambda: change.wait_asked(other))
+    _go_on(lambda: scene.topics.send(50, strange))
+    _go_on(change.wait_same)
+    _go_on(lambda: change.post(do="drop"))
+    assert first.wait() == KILLED
+    second = scene.start(**_settings(other))
+    after = Change(second, other)
+    after.pages.wait_until("running", lambda: json.loads(after.pages.get("/api/status")[1])["phase"] == "running")
+    if space_of(other).id not in after.states():
+        after.start()
+    after.wait_asked(other)
+    scene.topics.send(50, strange)
+    scene.wait_all_committed(second)
+    if len(after.states()) > 1:
+        after.wait_same()
+    scene.drain(second)
+    scene.model = other
+    scene.judge_end()
+
+
+@pytest.mark.long
+def test_three_workers_share_an_index_and_one_of_them_has_not_the_new_model(server_scene: Scene, other: PreparedModel) -> None:
+    scene = server_scene
+    rich = [_indexed(scene, **_settings(other)), scene.start(**_settings(other))]
+    poor = scene.start()
+    changes = [Change(worker, other) for worker in (*rich, poor)]
+    asking = [Asking(change.pages) for change in changes]
+    changes[0].start()
+    for change in changes[:2]:
+        change.wait_asked(other)
+    scene.topics.send(RECORDS, strange)
+    scene.wait_all_committed(poor)
+    rich[0].kill()
+    changes[1].wait_same()
+    assert changes[2].told()["asked"] != space_of(other).id
+    for one in asking[1:]:
+        one.end()
+    assert [one.wrong for one in asking[1:]] == [[], []]
+    scene.drain(poor)
+    scene.drain(rich[1])
+    scene.model = other
+    scene.judge_end()
+
+
+def _go_on(step: Callable[[], object]) -> None:
+    """Do a step of a worker that may be dead by now."""
+    try:
+        step()
+    except (AssertionError, OSError):
+        return
