@@ -8,6 +8,7 @@ from tests.sabotage.decode_mutations import DECODE_MUTATIONS
 from tests.sabotage.embeddings_mutations import EMBEDDINGS_MUTATIONS
 from tests.sabotage.engine_mutations import ENGINE_MUTATIONS
 from tests.sabotage.indexing_mutations import INDEXING_MUTATIONS
+from tests.sabotage.kubernetes_mutations import KUBERNETES_MUTATIONS
 from tests.sabotage.mutation import mutations_of
 from tests.sabotage.pool_mutations import POOL_MUTATIONS
 from tests.sabotage.query_mutations import QUERY_MUTATIONS
@@ -28,4 +29,5 @@ MUTATIONS = mutations_of(
     COMMAND_MUTATIONS,
     SERVICE_MUTATIONS,
     EMBEDDINGS_MUTATIONS,
+    KUBERNETES_MUTATIONS,
 )

@@ -18,7 +18,7 @@ from worker.service.shutdown import Ending
 from worker.settings.masks_version import masks_version
 from worker.settings.rule_tables import DropTable, SampleTable
 from worker.settings.service_tables import HttpTable, StatusTable
-from worker.settings.tables import DecodeTable, MaskTable, RedactTable
+from worker.settings.tables import DecodeTable, IndexTable, MaskTable, RedactTable
 from worker.watching import metrics as m
 
 LINES = 40
@@ -109,6 +109,16 @@ def test_every_metric_is_there_with_its_type_labels_and_help(fed: Ended) -> None
     assert not any(word in shown for word in ("ann@", "disk")), "no figure bears a word of a record"
     ours = {name for name in found if name.startswith("vectail_")}
     assert ours == {name_of(metric) for metric in always}
+
+
+def test_the_threads_of_the_store_stage_are_its_writers(world: World) -> None:
+    running = world.start(world.settings(index=IndexTable(writers=3))).opened()
+    found = values(running)
+    assert {stage: value(found, "vectail_stage_threads", stage=stage) for stage in ("prepare", "engine", "store")} == {
+        "prepare": 1,
+        "engine": 1,
+        "store": 3,
+    }
 
 
 def test_the_figures_are_those_of_what_was_fed(fed: Ended, world: World) -> None:
