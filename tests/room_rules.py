@@ -38,7 +38,7 @@ MOST_IN_ROOM: Final[Mapping[str, int]] = {
     "worker/indexing": 5_550,
     "worker/inspecting": 5_800,
     "worker/masks": 950,
-    "worker/querying": 4_250,
+    "worker/querying": 4_450,
     "worker/runtime": 1_850,
     "worker/service": 2_450,
     "worker/serving": 3_300,

@@ -263,4 +263,29 @@ QUERY_MUTATIONS: Changes = {
         "return None",
         "worker/querying/test_compare.py::nothing_is_called_new_or_rising_in_an_index_that_is_hardly_older_than_the_window",
     ),
+    "worker/querying/open_searches.py: equal questions are searched for one by one": (
+        "        return self._waiting.setdefault(key, OpenSearch([ready]))",
+        "        return OpenSearch([ready])",
+        "worker/querying/test_open_searches.py::ten_equal_questions_read_the_index_as_one_does_and_each_has_its_own_reply",
+    ),
+    "worker/querying/open_searches.py: a question joins a search that may have read before it came": (
+        "        self._waiting.pop(_key_of(search.ready), None)\n",
+        "        _key_of(search.ready)\n",
+        "worker/querying/test_open_searches.py::a_search_that_has_begun_is_not_joined_until_it_begins_anew",
+    ),
+    "worker/querying/open_searches.py: a question of the new model is answered with the vectors of the old one": (
+        "return asked, id(ready.meaning), ready.vector is None",
+        "return asked, 0, ready.vector is None",
+        "worker/querying/test_open_searches.py::the_vectors_of_two_models_are_two_questions",
+    ),
+    "worker/querying/answer.py: one who hangs up ends the search of those who asked the same": (
+        "all(one.requester.is_gone() for one in search.asked)",
+        "any(one.requester.is_gone() for one in search.asked)",
+        "properties/test_open_searches.py",
+    ),
+    "worker/querying/answer.py: who waits longer gets the answer that was cut short for another": (
+        "_stop_s(one, started_s) <= stop_s)",
+        "True)",
+        "properties/test_open_searches.py",
+    ),
 }

@@ -256,6 +256,7 @@ def _queries(querying: QueryingPipeline) -> Iterator[Sample]:
     for outcome in _QUERY_OUTCOMES:
         yield Sample(m.QUERIES_TOTAL, tally.outcomes[outcome], (outcome,))
     yield Sample(m.QUERIES_TOTAL, querying.kafka_queries.unanswerable, ("unanswerable",))
+    yield Sample(m.QUERIES_SHARED_TOTAL, querying.answer.searches.shared)
     yield Sample(m.QUERY_EXPIRED_TOTAL, tally.outcomes["expired"])
 
 

@@ -245,6 +245,9 @@ QUERIES_TOTAL = Metric(
     "Queries by outcome: answered, bad_query, expired, abandoned (nobody waits), unavailable, unanswerable.",
     ("outcome",),
 )
+QUERIES_SHARED_TOTAL = Metric(
+    "vectail_queries_shared_total", "counter", "Queries that shared the search of an equal one that waited; each had its own reply."
+)
 QUERY_EXPIRED_TOTAL = Metric("vectail_query_expired_total", "counter", "Queries whose deadline passed before they were answered.")
 REPLIES_LOST_TOTAL = Metric("vectail_replies_undelivered_total", "counter", "Replies that Kafka did not accept in time.")
 

@@ -139,8 +139,8 @@ def test_a_query_without_a_deadline_is_given_up_30_seconds_after_it_was_taken(ch
 
 
 def test_a_hard_stop_leaves_the_query_open_and_asks_the_sink_no_more(chain: Chain) -> None:
-    for _ in range(5):
-        ask_embedded(chain)
+    for k in range(1, 6):
+        ask_embedded(chain, k=k)
     chain.sink.busy_calls = 10**9
     chain.give_up_after = 2
     chain.sink.calls.clear()
@@ -298,8 +298,8 @@ def test_the_stage_ends_when_its_lane_is_closed_and_everybody_has_an_answer(chai
 
 
 def test_a_lane_that_is_abandoned_leaves_what_waits_open(chain: Chain) -> None:
-    for _ in range(3):
-        chain.ask({"as": "templates"})
+    for k in range(1, 4):
+        chain.ask({"as": "templates", "k": k})
     chain.answer_step.turn(chain.answer_lane.take(10) or [])
     chain.answer_lane.abandon()
     chain.answer_step.body(chain.answer_lane)
