@@ -50,8 +50,8 @@ class Change:
         self.pages.wait_until("asked", lambda: self.told()["asked"] == space_of(model).id, SOON_S)
 
     def wait_same(self) -> None:
-        """Wait until both views have as many templates."""
-        self.pages.wait_until("followed", lambda: len({view["templates"] for view in self.told()["views"]}) == 1, SOON_S)
+        """Wait until both views have the same templates, or there is one."""
+        self.pages.wait_until("followed", lambda: (told := self.told())["same"] or len(told["views"]) == 1, SOON_S)
 
 
 class Asking:
@@ -147,9 +147,12 @@ def test_a_worker_that_is_killed_at_any_point_is_followed_by_one_that_ends_compl
     change = Change(first, other)
     _go_on(change.start)
     _go_on(lambda: change.wait_asked(other))
-    _go_on(lambda: scene.topics.send(50, strange))
+    scene.topics.send(50, strange)
+    _go_on(lambda: scene.wait_all_committed(first))
     _go_on(change.wait_same)
-    _go_on(lambda: change.post(do="drop"))
+    if point in ("reindex_remove", "reindex_removed"):
+        _go_on(lambda: change.post(do="drop"))
+        scene.model = other  # the settings of the next one: the view of the model before is going
     assert first.wait() == KILLED
     second = scene.start(**_settings(other))
     after = Change(second, other)
@@ -159,8 +162,7 @@ def test_a_worker_that_is_killed_at_any_point_is_followed_by_one_that_ends_compl
     after.wait_asked(other)
     scene.topics.send(50, strange)
     scene.wait_all_committed(second)
-    if len(after.states()) > 1:
-        after.wait_same()
+    after.wait_same()
     scene.drain(second)
     scene.model = other
     scene.judge_end()

@@ -194,6 +194,7 @@ class ReindexJson(TypedDict):
 
     views: list[ReindexViewJson]
     asked: Annotated[str, Says("description", "the space that this worker asks")]
+    same: Annotated[bool, Says("description", "whether the two views have the same templates, as this worker has compared them")]
     filled_by: Annotated[str, Says("description", "the worker that fills and follows; empty: none does")]
     written: Annotated[Count, Says("description", "templates that this worker has written into a view since it began")]
     failed: Annotated[Count, Says("description", "of these, texts for which the model has no vector")]

@@ -17,6 +17,7 @@ workers wrote as well, and costs two counts where there is none).
 
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -189,6 +190,10 @@ class Reindexer:
         """Return the templates of each view that this worker has opened. Raises SinkBusy."""
         return {space: self._opened[space][1].count() for space in spaces.views if space in self._opened}
 
+    def are_same(self, counts: Mapping[str, int]) -> bool:
+        """Whether both views, of which there are so many templates now, had the same when there were as many."""
+        return bool(self._compared) and sorted(self._compared) == sorted(counts.values())
+
     @property
     def opened(self) -> frozenset[str]:
         """The spaces whose models this worker has loaded."""
@@ -260,10 +265,13 @@ class Reindexer:
             self.progress.error = f"not preferred: {failed[0].name}: {failed[0].found}"
             self._surroundings.say(f"the model change stops, {self.progress.error}; `--accept {failed[0].name}` goes on all the same")
             return
+        if not self._fill(source, target, model, other):  # what came while it was judged
+            return
         after = self._change(lambda now: ask_other(now, self._now_ms()) if _is_building(now, other) else now)
         self._surroundings.fail_point("reindex_preferred")
         self._go_to(after)
         self._surroundings.fail_point("reindex_gone_over")
+        self._complete(after)  # what was on its way into the old one
 
     def _follow(self, spaces: IndexSpaces) -> None:
         """Keep both views complete: workers without the new model write only to the old one."""
@@ -311,9 +319,20 @@ class Reindexer:
         return mine is not None and (mine is spaces or self._sink.change_spaces(spaces, mine))
 
     def _remove(self, spaces: IndexSpaces) -> None:
-        """Remove the view that was given up, then forget it: in this order, so that none is forgotten that is still there."""
+        """Remove the view that was given up, then forget it: in this order, so that none is forgotten that is still there.
+
+        Templates that only it has, of workers without the new model, are copied first.
+        """
         other = spaces.other or ""
+        if spaces.preferred not in self._opened:
+            return
         self._surroundings.fail_point("reindex_remove")
+        model, preferred = self._opened[spaces.preferred]
+        with suppress(SinkMismatch):  # it is gone already
+            view = self._sink.open_view(VectorSpace(spaces.views[other].dim, other))
+            self._filler.fill(view, preferred, model, self.progress.tally, lambda: not self._is_stopping())
+        if self._is_stopping():
+            return
         self._sink.drop_view(other)
         self._surroundings.fail_point("reindex_removed")
         if self._sink.change_spaces(spaces, without_other(spaces)):

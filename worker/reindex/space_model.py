@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 
 from sinks.index_spaces import VectorSpace
 from sinks.row import TemplateText
+from worker.embedding.batcher import Urgency
 from worker.embedding.encoded_text import Embedded, EmbeddingLate, EncodedText, Submit
 from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.vectors import Outcome, TokenIds
 from worker.runtime.stage import Abandoned
 
 _LOOK_S = 0.2
-_REQUESTER = "reindex"
 
 
 class SpaceModel:
@@ -20,19 +20,30 @@ class SpaceModel:
     Thread: one, because a tokenizer belongs to one thread.
     """
 
-    def __init__(self, loaded: LoadedModel, submit: Submit, is_abandoned: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        loaded: LoadedModel,
+        submit: Submit,
+        is_abandoned: Callable[[], bool],
+        *,
+        urgency: Urgency = "online",
+        requester: str = "reindex",
+    ) -> None:
+        """`requester` is who takes a share of the engine, among others of the class `urgency`."""
         self.space = VectorSpace(loaded.space.dim, loaded.space.id, loaded.space.parts)
         self.name = loaded.prepared.name
         self._prefix = loaded.prepared.document_prefix
         self._max_tokens = loaded.prepared.max_tokens
         self._tokenizer = loaded.new_tokenizer()
         self._submit = submit
+        self._urgency = urgency
+        self._requester = requester
         self._is_abandoned = is_abandoned
 
     def embed(self, texts: Sequence[TemplateText]) -> list[Outcome]:
         """Return one outcome per text, in order. Texts that are longer than the model takes are cut. Raises Abandoned."""
         encoded = self._tokenizer.encode([self._prefix + text for text in texts])
-        asked = [EncodedText(self._fitted(encoded.text(i)), None, topic=_REQUESTER, urgency="online") for i in range(len(texts))]
+        asked = [EncodedText(self._fitted(encoded.text(i)), None, topic=self._requester, urgency=self._urgency) for i in range(len(texts))]
         outcomes: dict[int, Outcome] = {}
         arrived = threading.Event()
 

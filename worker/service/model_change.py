@@ -148,6 +148,7 @@ class ModelChange(ModelsOfSpaces):
                 for space, view in spaces.views.items()
             ],
             "asked": reindexer.active,
+            "same": reindexer.are_same(counts),
             "filled_by": "" if spaces.lease is None else spaces.lease.owner,
             "written": tally.written,
             "failed": tally.failed,

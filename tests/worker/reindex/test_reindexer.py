@@ -100,6 +100,7 @@ def test_a_view_that_is_given_up_is_removed_when_nobody_can_wait_for_it_any_more
     worker = changed(sink, clock)
     worker.reindexer.drop()
     assert sink.spaces().views[OLD.id].state == "dropping"
+    sink.views[OLD.id].upsert([HashModel(OLD).row("the last one of a worker without the new model")])
     began_ms = sink.spaces().views[OLD.id].since_ms
     while OLD.id in sink.spaces().views:
         assert sink.views[OLD.id]
@@ -107,6 +108,7 @@ def test_a_view_that_is_given_up_is_removed_when_nobody_can_wait_for_it_any_more
     assert 1000 * clock() > began_ms + DROP_AFTER_MS
     assert list(sink.spaces().views) == [NEW.id]
     assert OLD.id not in sink.views
+    assert id_of("the last one of a worker without the new model") in sink.views[NEW.id]
 
 
 def test_a_view_that_fails_a_condition_is_not_asked_unless_that_is_accepted(sink: FakeSink, clock: Callable[[], float]) -> None:
