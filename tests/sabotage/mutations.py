@@ -12,6 +12,7 @@ from tests.sabotage.kubernetes_mutations import KUBERNETES_MUTATIONS
 from tests.sabotage.mutation import mutations_of
 from tests.sabotage.pool_mutations import POOL_MUTATIONS
 from tests.sabotage.query_mutations import QUERY_MUTATIONS
+from tests.sabotage.reindex_mutations import REINDEX_MUTATIONS
 from tests.sabotage.service_mutations import SERVICE_MUTATIONS
 from tests.sabotage.sink_mutations import SINK_MUTATIONS
 from tests.sabotage.source_mutations import SOURCE_MUTATIONS
@@ -30,4 +31,5 @@ MUTATIONS = mutations_of(
     SERVICE_MUTATIONS,
     EMBEDDINGS_MUTATIONS,
     KUBERNETES_MUTATIONS,
+    REINDEX_MUTATIONS,
 )

@@ -64,6 +64,7 @@ def test_a_drain_waits_for_an_answer_that_is_on_its_way(world: World, registry: 
     running = world.start(settings(world, registry)).opened()
     wait_for_question(registry, "/schemas/ids/7")
     running.service.stop()
+    assert running.service.logs is not None
     assert running.service.logs.intake_ended.wait(WAIT_S)
     registry.ready.set()
     assert running.wait() == Ending.DRAINED

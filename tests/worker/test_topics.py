@@ -49,6 +49,7 @@ def test_questions_are_answered_while_no_topic_fits_and_their_own_topics_are_not
     running = world.start(settings_of(world, TopicTable(pattern=f"queries-.*|replies-.*|dead-.*|later-{world.topic}"))).opened()
     assert world.ask({"text": "disk", "k": 1})[0]["hits"] == []
     assert [line for line in world.said if line.startswith("no topic fits topic.pattern ")] != []
+    assert running.service.log_source is not None
     assert running.service.log_source.topics == ()
     send(world, f"later-{world.topic}", "disk full")
     wait_until(lambda: world.stored(f"later-{world.topic}") == ["disk full"], "the first topic that fits")

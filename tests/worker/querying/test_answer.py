@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from consumers.text.families import family_of
 from sinks.block import BlockColumns, BlockId
+from sinks.index_spaces import VectorSpace
 from sinks.reading.reader import BlockReader
 from sinks.row import TemplateRow, TemplateText
 from sinks.sink import SinkBroken, SinkBusy, TemplateHit
@@ -22,6 +23,8 @@ from worker.asking.refusals import QueryReply
 from worker.asking.requests import QueryRequest, Requester
 from worker.querying.answer import LONGEST_S, PATIENCE_S, RETRY_S, Answer
 from worker.querying.answer_documents import MOST_REPLY_BYTES, bounded_json
+from worker.querying.ranking import Meaning
+from worker.querying.ready_query import ReadyQuery
 from worker.runtime.stage import Abandoned
 
 
@@ -354,3 +357,18 @@ def test_no_query_reads_for_longer_than_its_share(chain: Chain) -> None:
     assert chain.now_s - started_s <= 2 * LONGEST_S
     assert reply["complete"] is False
     assert reply["hits"]
+
+
+def test_a_question_is_answered_from_the_view_whose_model_embedded_it(chain: Chain) -> None:
+    chain.index("disk full", "network down")
+    other = chain.sink.open_view(VectorSpace(384, "space-2"), create=True)
+    rows = list(chain.sink.templates.values())
+    other.upsert([row._replace(vector=swapped.vector) for row, swapped in zip(rows, reversed(rows), strict=True)])
+    ask_embedded(chain, mode="dense", k=1)
+    chain.sink.prefer("space-2")
+    ask_embedded(chain, mode="dense", k=1)
+    first, second = chain.answer_lane.take(10) or []
+    assert isinstance(second, ReadyQuery)
+    chain.answer_step.step([first, second._replace(meaning=Meaning(other, None))])
+    of_first, of_second = (json.loads(reply.value)["hits"][0]["text"] for reply in chain.replies)
+    assert (of_first, of_second) == ("disk full", "network down")

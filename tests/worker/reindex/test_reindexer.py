@@ -179,6 +179,22 @@ def test_another_worker_goes_on_when_the_one_that_fills_is_gone(sink: FakeSink, 
     assert sink.views[NEW.id].keys() == sink.views[OLD.id].keys()
 
 
+def test_one_worker_fills_and_the_others_leave_it_alone(sink: FakeSink) -> None:
+    now_s = [1_000.0]
+    first, second = new_worker(sink, lambda: now_s[0]), new_worker(sink, lambda: now_s[0], name="b")
+    first.reindexer.start(NEW, "new-model", ("complete",))
+    first.dies_at = "reindex_fill"
+    with pytest.raises(Killed):
+        first.look()
+    now_s[0] += 25.0
+    second.look(3)
+    assert second.models.opened[NEW.id].texts == []
+    assert sink.spaces().preferred == OLD.id
+    now_s[0] += 10.0
+    second.look(2)
+    assert sink.spaces().preferred == NEW.id
+
+
 @pytest.mark.parametrize("point", REINDEX_POINTS)
 def test_whoever_is_killed_at_any_point_the_next_one_ends_complete(sink: FakeSink, clock: Callable[[], float], point: str) -> None:
     worker = new_worker(sink, clock)

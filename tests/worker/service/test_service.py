@@ -60,7 +60,9 @@ def test_what_waits_in_lanes_and_stages_is_finished_before_the_end(world: World)
         lambda: pipeline.indexing.flights.total().chunks == 250 and len(pipeline.embedder) > 0, "a text to wait behind the first batch"
     )
     running.service.stop()
-    wait_until(lambda: running.service.logs.intake_ended.is_set() and not pipeline.indexing.prepare_lane, "the end of intake")
+    logs = running.service.logs
+    assert logs is not None
+    wait_until(lambda: logs.intake_ended.is_set() and not pipeline.indexing.prepare_lane, "the end of intake")
     world.engine.gate.set()
     assert running.wait() == Ending.DRAINED
     assert world.committed() == len(world.stored()) == 250

@@ -49,6 +49,7 @@ def test_where_a_partition_was_given_up_it_is_not_called_drained(world: World, c
     world.send(lines_of(20))
     running = world.start(world.settings(drain_s=1.0)).opened()
     wait_until(lambda: world.committed() == 20, "20 records are committed")
+    assert running.service.logs is not None
     running.service.logs.commits.given_up = {Partition("logs", 0): commit}
     assert running.stop() == Ending.UNDRAINED
 

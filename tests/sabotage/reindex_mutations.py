@@ -1,0 +1,61 @@
+"""Mutations of a change of the index's model: filling, judging, following, going over."""
+
+from tests.sabotage.mutation import Changes
+
+REINDEX_MUTATIONS: Changes = {
+    "worker/reindex/reindexer.py: a view that fails a condition is asked all the same": (
+        "        failed = [one for one in self.progress.findings if not one.is_met and one.name not in waived]\n",
+        "        failed: list[Finding] = []\n",
+        "worker/reindex/test_reindexer.py::a_view_that_fails_a_condition_is_not_asked_unless_that_is_accepted",
+    ),
+    "worker/reindex/gate.py: vectors of another model pass the gate": (
+        'return Finding("vectors", worst >= LEAST_COSINE and not unusable, told)',
+        'return Finding("vectors", not unusable, told)',
+        "worker/reindex/test_reindexer.py::vectors_of_another_model_in_the_new_view_are_found",
+    ),
+    "worker/reindex/filling.py: a view is filled from the start by whoever takes over": (
+        "    return ids - target.stored(ids)\n",
+        "    return ids\n",
+        "worker/reindex/test_reindexer.py::what_is_there_is_not_embedded_again_when_another_worker_goes_on",
+    ),
+    "worker/reindex/reindexer.py: what workers without the new model store never reaches it": (
+        "if self._fill(view, preferred, model, other) and self._fill(preferred, view, other_model, other):",
+        "if self._fill(preferred, view, other_model, other):",
+        "worker/reindex/test_reindexer.py::a_worker_without_the_new_model_goes_on_and_its_templates_are_found_with_it",
+    ),
+    "worker/reindex/reindexer.py: the old view is not kept complete": (
+        "if self._fill(view, preferred, model, other) and self._fill(preferred, view, other_model, other):",
+        "if self._fill(view, preferred, model, other):",
+        "worker/reindex/test_reindexer.py::going_back_asks_a_complete_view_at_once",
+    ),
+    "worker/reindex/reindexer.py: what only the old view has goes with it": (
+        "            self._filler.fill(view, preferred, model, self.progress.tally, lambda: not self._is_stopping())\n",
+        "            _ = (view, preferred, model)\n",
+        "worker/reindex/test_reindexer.py::a_view_that_is_given_up_is_removed_when_nobody_can_wait_for_it_any_more",
+    ),
+    "worker/reindex/space_changes.py: a view is removed while questions wait for it": (
+        "now_ms >= spaces.views[other].since_ms + DROP_AFTER_MS",
+        "now_ms >= spaces.views[other].since_ms",
+        "worker/reindex/test_reindexer.py::a_view_that_is_given_up_is_removed_when_nobody_can_wait_for_it_any_more",
+    ),
+    "worker/reindex/space_changes.py: two workers fill at once": (
+        "if lease is not None and lease.owner != owner and lease.until_ms > now_ms:",
+        "if lease is not None and lease.owner != owner and lease.until_ms > now_ms + LEASE_MS:",
+        "worker/reindex/test_reindexer.py::one_worker_fills_and_the_others_leave_it_alone",
+    ),
+    "worker/querying/answer.py: a question is compared with vectors of another model": (
+        "        self._asked.meaning = ready.meaning\n\n",
+        "        self._asked.meaning = None\n\n",
+        "worker/querying/test_answer.py::a_question_is_answered_from_the_view_whose_model_embedded_it",
+    ),
+    "worker/indexing/store.py: a template goes to the view that is asked, whatever model made its vector": (
+        "by_view.setdefault(id(one.view), (one.view, []))[1].append(",
+        "by_view.setdefault(0, (self._sink.templates, []))[1].append(",
+        "worker/indexing/test_store_views.py::a_template_goes_to_the_view_of_the_model_that_embedded_it",
+    ),
+    "sinks/milvus/views.py: a change of the views that somebody else has made is overwritten": (
+        "            if spaces_of(client.described(name)) != before:\n                return False\n",
+        "",
+        "contracts/test_sink_views.py::spaces_change_at_once_and_only_if_nobody_was_faster",
+    ),
+}
