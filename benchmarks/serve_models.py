@@ -107,7 +107,7 @@ def _copy_of_model(number: int, folder: Path) -> Path:
 def _tables(names: Sequence[str]) -> str:
     """Return settings in which only the budget is open."""
     models = "".join(f'[[serve.model]]\nname = "{name}"\nfolder = "{FOLDER / name}"\n' for name in names)
-    return f'[model]\nname = "{PLAIN}"\ncache = "{_PREPARED}"\n[serve]\nmemory_bytes = {{memory_bytes}}\n{models}'
+    return f'[model]\nname = "{PLAIN}"\ncache = "{_PREPARED}"\n[serve]\nload_wait_s = 600\nmemory_bytes = {{memory_bytes}}\n{models}'
 
 
 def _one(users: OwnProcess, side: ServerSide, body: bytes) -> Answered:

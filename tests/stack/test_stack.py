@@ -51,7 +51,7 @@ class Running(NamedTuple):
         return [Process(pid, began) for one in self.place.supervisors() for pid in (one, *offspring(one)) if (began := started(pid))]
 
     def named(self, dependency: str) -> list[Alert]:
-        return [alert for alert in alerts(self.prometheus) or [] if alert.labels.get("dependency") == dependency]
+        return [alert for alert in alerts(self.prometheus) or [] if alert.labels.get("about") == dependency]
 
     def away(self) -> list[str]:
         """Return the dependencies that the page shows as away."""
