@@ -5,12 +5,12 @@ from tests.sabotage.mutation import Changes
 REINDEX_MUTATIONS: Changes = {
     "worker/reindex/reindexer.py: a view that fails a condition is asked all the same": (
         "        failed = [one for one in self.progress.findings if not one.is_met and one.name not in waived]\n",
-        "        failed: list[Finding] = []\n",
+        "        failed: list[GateFinding] = []\n",
         "worker/reindex/test_reindexer.py::a_view_that_fails_a_condition_is_not_asked_unless_that_is_accepted",
     ),
     "worker/reindex/gate.py: vectors of another model pass the gate": (
-        'return Finding("vectors", worst >= LEAST_COSINE and not unusable, told)',
-        'return Finding("vectors", not unusable, told)',
+        'return GateFinding("vectors", worst >= LEAST_COSINE and not unusable, told)',
+        'return GateFinding("vectors", not unusable, told)',
         "worker/reindex/test_reindexer.py::vectors_of_another_model_in_the_new_view_are_found",
     ),
     "worker/reindex/filling.py: a view is filled from the start by whoever takes over": (

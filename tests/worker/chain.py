@@ -157,8 +157,7 @@ class Chain:
         self.runs = Runs(self.surroundings, bounds=bounds, draw_bits=self._draw.getrandbits)
         self.reader = BlockReader(self.sink, clock=self.clock)
         self._most_refused = most_refused
-        self.template_view: TemplateView = self.sink.templates
-        """Where new templates go."""
+        self.template_view: TemplateView = self.sink.templates  # where new templates go
         self.store_step = self.store_onto(self.sink)
         self.resume = Resume(
             sink=self.sink,

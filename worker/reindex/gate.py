@@ -31,7 +31,7 @@ _LENGTH_ERROR: Final = 1e-3
 _AT_ONCE: Final = 16
 
 
-class Finding(NamedTuple):
+class GateFinding(NamedTuple):
     """One condition."""
 
     name: str
@@ -42,12 +42,12 @@ class Finding(NamedTuple):
 
 def judge(
     old: TemplateView, new: TemplateView, model: EmbedsTemplates, *, clock: Callable[[], float] = time.perf_counter
-) -> tuple[list[Finding], float | None]:
+) -> tuple[list[GateFinding], float | None]:
     """Return every condition, and the overlap of the ten nearest templates, 0 … 1; None without templates. Raises as the sink does."""
     sample = _sample(new)
     vectors = new.vectors([one for one, _ in sample])
     missing = first_missing(old, new)
-    complete = Finding("complete", missing is None, "every template is there" if missing is None else f"template {missing} is missing")
+    complete = GateFinding("complete", missing is None, "every template is there" if missing is None else f"template {missing} is missing")
     findings = [complete, _vectors(sample, vectors, model)]
     both = list(vectors)[:_SEARCHES]
     of_old = old.vectors(both)
@@ -71,7 +71,7 @@ def _sample(view: TemplateView) -> list[tuple[TemplateId, TemplateText]]:
 
 def _vectors(
     sample: Sequence[tuple[TemplateId, TemplateText]], stored: dict[TemplateId, NDArray[np.float32]], model: EmbedsTemplates
-) -> Finding:
+) -> GateFinding:
     """Embed a sample again."""
     worst, unusable = 1.0, 0
     for start in range(0, len(sample), _AT_ONCE):
@@ -84,7 +84,7 @@ def _vectors(
                 worst = min(worst, float(vector @ outcome))
     told = f"{len(sample)} stored vectors were embedded again: worst cosine {worst:.5f}, at least {LEAST_COSINE}"
     told += f"; {unusable} are missing, or of another shape or length" if unusable else ""
-    return Finding("vectors", worst >= LEAST_COSINE and not unusable, told)
+    return GateFinding("vectors", worst >= LEAST_COSINE and not unusable, told)
 
 
 def _searches(
@@ -93,10 +93,10 @@ def _searches(
     old: TemplateView,
     new: TemplateView,
     clock: Callable[[], float],
-) -> tuple[Finding, float | None]:
+) -> tuple[GateFinding, float | None]:
     """Search both views for the same templates in turns."""
     if not of_old:
-        return Finding("speed", True, "no template to search for"), None  # noqa: FBT003 - a named tuple's field
+        return GateFinding("speed", True, "no template to search for"), None  # noqa: FBT003 - a named tuple's field
     old.nearest(of_old[0][None], _NEAREST)
     new.nearest(of_new[0][None], _NEAREST)
     took: tuple[list[float], list[float]] = ([], [])
@@ -111,7 +111,7 @@ def _searches(
         shared += len(found[0] & found[1]) / max(len(found[0]), 1)
     before_s, after_s = (float(np.quantile(seconds, 0.95)) for seconds in took)
     told = f"p95 of {len(of_old)} searches: {after_s * 1e3:.1f} ms, before {before_s * 1e3:.1f} ms"
-    return Finding("speed", after_s <= max(_SLOWER * before_s, before_s + _NOISE_S), told), shared / len(of_old)
+    return GateFinding("speed", after_s <= max(_SLOWER * before_s, before_s + _NOISE_S), told), shared / len(of_old)
 
 
 def _is_unit(vector: NDArray[np.float32]) -> bool:

@@ -4,7 +4,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from worker.asking.worker_answers import ReindexPlanJson
+from worker.asking.reindex_answers import ReindexPlanJson
 from worker.reindex.space_changes import StepRefused
 
 _MEMINFO: Final = Path("/proc/meminfo")

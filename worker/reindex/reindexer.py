@@ -25,7 +25,7 @@ from sinks.index_spaces import IndexSpaces, VectorSpace
 from sinks.sink import Sink, SinkBusy, SinkMismatch, SinkRejected, TemplateView
 from worker.embedding.model.errors import ModelError
 from worker.reindex.filling import EmbedsTemplates, Filler, FillTally
-from worker.reindex.gate import Finding, judge
+from worker.reindex.gate import GateFinding, judge
 from worker.reindex.space_changes import (
     StepRefused,
     ask_other,
@@ -81,7 +81,7 @@ class ReindexProgress:
     """
 
     tally: FillTally = field(default_factory=FillTally)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[GateFinding] = field(default_factory=list)
     overlap: float | None = None
     error: str = ""
 
@@ -150,7 +150,7 @@ class Reindexer:
         self._open_missing(spaces)
         self._go_to(spaces)
         self._close_gone(spaces)
-        if spaces.other is None or not self._fills:
+        if spaces.other is None or not self._fills or not self._can_go_on(spaces, spaces.other):
             return
         mine = leased(spaces, self._owner, self._now_ms())
         if mine is None or (mine is not spaces and not self._sink.change_spaces(spaces, mine)):
@@ -198,6 +198,10 @@ class Reindexer:
     def opened(self) -> frozenset[str]:
         """The spaces whose models this worker has loaded."""
         return frozenset(self._opened)
+
+    def _can_go_on(self, spaces: IndexSpaces, other: str) -> bool:
+        """Whether this worker has the models for the next step; one without them leaves the lease to others."""
+        return spaces.preferred in self._opened and (other in self._opened or spaces.views[other].state == "dropping")
 
     def _open_missing(self, spaces: IndexSpaces) -> None:
         """Load the model of the second view, if this worker can have it."""

@@ -195,6 +195,14 @@ def test_one_worker_fills_and_the_others_leave_it_alone(sink: FakeSink) -> None:
     assert sink.spaces().preferred == NEW.id
 
 
+def test_a_worker_without_the_model_leaves_the_filling_to_others(sink: FakeSink) -> None:
+    poor, rich = new_worker(sink, lambda: 0.0, name="poor", has=(OLD,)), new_worker(sink, lambda: 0.0, name="rich")
+    rich.reindexer.start(NEW, "new-model", ())
+    poor.look(2)
+    rich.look()
+    assert sink.spaces().preferred == NEW.id
+
+
 @pytest.mark.parametrize("point", REINDEX_POINTS)
 def test_whoever_is_killed_at_any_point_the_next_one_ends_complete(sink: FakeSink, clock: Callable[[], float], point: str) -> None:
     worker = new_worker(sink, clock)
