@@ -35,6 +35,7 @@ def status(now_ms: int) -> StatusJson:
         "errors": [{"time_ms": now_ms - 240_000, "level": "warning", "event": "redis at 127.0.0.1:6379 was slow", "count": 3}],
         "conditions": [_well(one) for one in CONDITIONS if one.judge is not None][:4],
         "served_models": [],
+        "index_models": 1,
     }
 
 

@@ -1,8 +1,8 @@
 """The verbs of `vectail`, their options and their help.
 
 `NAME_commands.py` declares a verb's options and help, `NAME.py` does its work, `NAME_screen.py` decides what a person sees; verbs
-without a commands module are declared here. A verb imports its work when it is called, so that `vectail --help` does not wait for
-the model's and Milvus's libraries. Every error ends as one line on standard error and an exit code of `worker.cli.exit_codes`.
+without a commands module are declared here. A verb imports its work when it is called: `vectail --help` waits for no large library.
+Every error ends as one line on standard error and an exit code of `worker.cli.exit_codes`.
 """
 
 from collections.abc import Callable
@@ -34,6 +34,7 @@ from worker.cli.options import (
     worker_settings_or_fail,
 )
 from worker.cli.output import facts_text, print_json, print_text, replace_unencodable, warn
+from worker.cli.reindex_commands import reindex_app
 from worker.cli.search_commands import search_app
 from worker.cli.verb_options import DemoOptions
 from worker.cli.verify_commands import verify_app
@@ -55,10 +56,10 @@ app = typer.Typer(
 )
 topics_app = typer.Typer(help="Create the Kafka topics that vectail needs.", **TYPER_SETTINGS)
 config_app = typer.Typer(help="Check the settings, or show all of them.", **TYPER_SETTINGS)
-for verbs in (search_app, positions_app, verify_app):
-    app.add_typer(verbs)
 for verb, verbs in (("dlq", dlq_app), ("topics", topics_app), ("config", config_app), ("masks", masks_app), ("model", model_app)):
     app.add_typer(verbs, name=verb)
+for verbs in (search_app, positions_app, verify_app, reindex_app):
+    app.add_typer(verbs)
 
 
 def _print_version(is_wanted: bool) -> None:
@@ -256,8 +257,7 @@ def compact_verb(
     Running workers do it themselves: the group must have no members, and a Milvus Lite folder must not be in use. Takes at least 20
     seconds if anything was merged: readers may still need the small blocks for so long.
 
-    Exit codes: 0 done; 1 a block cannot be read, or Milvus does not answer; 2 something must be changed first (stop the workers, the
-    settings, the index).
+    Exit codes: 0 done; 1 a block cannot be read, or Milvus does not answer; 2 the workers, the settings or the index are in the way.
     """
     from worker.cli.compact import compact_index, show_compacted
 

@@ -9,3 +9,5 @@ USER_ERROR = 2
 installation."""
 DRAIN_TIMEOUT = 3
 """The drain took too long, or a partition was revoked during it; what is not committed is read again."""
+INTERRUPTED = 130
+"""Ended by Ctrl-C or SIGTERM before it was done."""

@@ -54,6 +54,7 @@ _VERB_ORDER = (
         "dlq",
         "verify",
         "compact",
+        "reindex",
         "templates",
         "counts",
         "masks",

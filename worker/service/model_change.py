@@ -7,7 +7,7 @@ from sinks.index_spaces import VectorSpace
 from sinks.milvus.lite import names_server
 from sinks.sink import SinkBroken, SinkBusy, SinkMismatch, TemplateView
 from worker.asking.refusals import BadQuery, Refused
-from worker.asking.worker_answers import ReindexJson, ReindexPlanJson
+from worker.asking.reindex_answers import ReindexJson, ReindexPlanJson
 from worker.connections import Connections
 from worker.embedding.loaded import load_model, model_of, space_of, speed_record
 from worker.embedding.model.errors import ModelError

@@ -5,7 +5,7 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Final
+from typing import Final, Protocol
 
 from consumers.text.redact import ALL, Redactor
 from worker.asking.worker_answers import (
@@ -25,6 +25,7 @@ from worker.runtime.histogram import HistogramSnapshot
 from worker.runtime.logs import recent_faults
 from worker.runtime.process import vectail_version
 from worker.runtime.surroundings import wall_ms
+from worker.service.model_change import ModelChange
 from worker.service.samples import RunningService
 from worker.settings.masks_version import masks_version
 from worker.watching.condition_watch import ConditionState, summary_of, text_for
@@ -37,13 +38,19 @@ _LONG_S: Final = 600.0
 """For quantiles."""
 
 
+class ChangingService(RunningService, Protocol):
+    """A service whose index may change its model."""
+
+    model_change: ModelChange
+
+
 @cache
 def worker_name() -> str:
     """Return what tells this process from the other workers: its machine and its number there."""
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-def status_document(service: RunningService) -> Callable[[Mapping[str, str]], StatusJson]:
+def status_document(service: ChangingService) -> Callable[[Mapping[str, str]], StatusJson]:
     """Return the function that makes the document; to be called by one thread at a time."""
     redacted = _Redacted(Redactor((ALL, *service.settings.redact.rules)))
 
@@ -82,6 +89,7 @@ def status_document(service: RunningService) -> Callable[[Mapping[str, str]], St
             "errors": _errors(redacted, shown_ms),
             "conditions": [_condition(state, shown_ms) for state in status.conditions.states()],
             "served_models": _served_models(service),
+            "index_models": _index_models(service),
         }
 
     return document
@@ -120,7 +128,7 @@ def _canary(service: RunningService) -> CanaryJson | None:
 def _engine(service: RunningService, now_s: float) -> EngineJson:
     tally, engine = service.pipeline.embedder.tally, service.pipeline.guarded_engine
     share = service.status.conditions.rate("vectail_engine_busy_seconds_total", tally.seconds, now_s, window_s=_SHORT_S)
-    model = service.connections.model
+    model = service.pipeline.space.loaded
     return {
         "name": model.engine.name,
         "model": model.prepared.name,
@@ -196,6 +204,12 @@ class _Redacted:
 def _served_models(service: RunningService) -> list[ServedModelJson]:
     served = service.pipeline.served
     return [] if service.embeddings is None or served is None else service.embeddings.figures(served)
+
+
+def _index_models(service: ChangingService) -> int:
+    """Return how many models the index has, as the worker saw a second ago."""
+    spaces = service.model_change.reindexer.spaces
+    return 1 if spaces is None else len(spaces.views)
 
 
 def _condition(state: ConditionState, shown_ms: Callable[[float | None], int | None]) -> ConditionJson:

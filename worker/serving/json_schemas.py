@@ -1,4 +1,4 @@
-"""JSON Schemas of the types that answers have (`worker.asking.answers`, `worker.asking.worker_answers`), for `/openapi.json`.
+"""JSON Schemas of the types that answers have (`worker.asking.answers`, `.worker_answers`, `.reindex_answers`), for `/openapi.json`.
 
 A `TypedDict` named `HitJson` is the schema `Hit`. pydantic would read `typing.TypedDict` from Python 3.12 on only.
 """
@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from worker.asking import answers, worker_answers
+from worker.asking import answers, reindex_answers, worker_answers
 from worker.asking.answers import ADDED, QUERY, ChangedGroupJson, CountedAnswerJson, CountedJson, Says, SearchedJson
 from worker.asking.filters import FILTERS
 from worker.asking.question import Query
@@ -34,7 +34,7 @@ def schemas() -> dict[str, Schema]:
         if of.kind == "pairs":  # one value stands for a list
             models["Filters"]["properties"][name]["additionalProperties"] = {"anyOf": [_VALUE, {"type": "array", "items": _VALUE}]}
     found: dict[str, Schema] = {"Query": query, **models}
-    for name, kind in (*vars(answers).items(), *vars(worker_answers).items()):
+    for name, kind in (*vars(answers).items(), *vars(worker_answers).items(), *vars(reindex_answers).items()):
         if is_typeddict(kind) and name.endswith(_SUFFIX):
             found[name.removesuffix(_SUFFIX)] = _object(kind)
     return found | {"Searched": schema_of(SearchedJson), "CountedAnswer": schema_of(CountedAnswerJson)}

@@ -11,8 +11,8 @@ from worker.runtime.process import vectail_version
 
 VERBS = (
     *("demo", "run", "serve", "peek", "feed", "search", "lag", "offsets show", "offsets reset", "dlq ls", "dlq show", "dlq replay"),
-    *("verify", "compact", "templates", "counts", "masks list", "masks diff", "doctor", "estimate", "mcp", "topics init", "config check"),
-    *("config show", "model prepare", "model show", "model check", "version"),
+    *("verify", "compact", "reindex", "templates", "counts", "masks list", "masks diff", "doctor", "estimate", "mcp", "topics init"),
+    *("config check", "config show", "model prepare", "model show", "model check", "version"),
 )
 OPTIONS: dict[str, tuple[str, ...]] = {
     "demo": ("FILE", "--query", "--data", "--json", "--serve", "--engine", "-k"),
@@ -20,6 +20,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "feed": ("FILE", "--topic", "--rate", "--bootstrap-servers", "--config"),
     "search": ("TEXT", "--mode", "--as", "--per-template", "--since", "--field", "--not-field", "--around", "-C", "--timeout", "--json"),
     "counts": ("TEXT", "--by", "--buckets", "--top", "--not-family", "--timeout"),
+    "reindex": ("--to", "--status", "--rollback", "--drop", "--accept", "--no-wait", "--json"),
     "offsets reset": ("--to", "--topic", "--partition", "--yes"),
 }
 """Of these, what the documentation begins with; a test of the verb itself uses each of the others."""
