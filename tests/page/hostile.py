@@ -44,6 +44,10 @@ def make_hostile(world: StubWorld) -> None:
     for model in (served := served_models()):
         model |= {"name": SCRIPT, "error": IMAGE}
     status["served_models"] = served
+    status["index_models"] = 2
+    for view in world.documents["/api/reindex"]["views"]:
+        view["model"] = SCRIPT
+    world.documents["/api/reindex"]["error"] = IMAGE
     status["dependencies"][0] |= {"state": "away", "reason": SCRIPT, "since_ms": world.now_ms - 5_000}
     lag["groups"][0]["members"][0]["host"] = IMAGE
     lag["groups"][0]["partitions"][0]["topic"] = SCRIPT

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from worker.asking.reindex_answers import ReindexJson, ReindexViewJson
 from worker.asking.worker_answers import ConditionJson, DoctorJson, PeerJson, ServedModelJson, StatusJson, SuggestionsJson, WorkersJson
 from worker.inspecting.doctor import DoctorFinding, DoctorReport
 from worker.watching.conditions import CONDITIONS, Condition
@@ -57,6 +58,33 @@ def served_models() -> list[ServedModelJson]:
 
 def _well(one: Condition) -> ConditionJson:
     return {"name": one.name, "severity": one.severity, "state": "ok", "summary": one.fine, "what_to_do": "", "since_ms": None}
+
+
+def reindex(now_ms: int) -> ReindexJson:
+    """Return /api/reindex while a second model is filled."""
+    old: ReindexViewJson = {
+        "space": "space-1",
+        "model": "all-MiniLM-L6-v2",
+        "state": "ready",
+        "since_ms": now_ms - 60_000,
+        "preferred": True,
+        "loaded": True,
+        "templates": 20_000,
+    }
+    new: ReindexViewJson = {**old, "space": "space-2", "model": "bge-small", "state": "building", "preferred": False, "templates": 12_345}
+    return {
+        "views": [old, new],
+        "asked": "space-1",
+        "filled_by": WORKER,
+        "written": 12_345,
+        "failed": 0,
+        "per_s": 210.0,
+        "findings": [{"name": "complete", "met": True, "found": "every template is there"}],
+        "overlap": 0.36,
+        "same": False,
+        "error": "",
+        "plan": None,
+    }
 
 
 def workers(_now_ms: int) -> WorkersJson:

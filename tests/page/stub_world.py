@@ -35,6 +35,7 @@ DOCUMENTS = {
     "/api/doctor": stub_documents.doctor,
     "/api/suggestions": stub_documents.suggestions,
     "/api/workers": stub_documents.workers,
+    "/api/reindex": stub_documents.reindex,
 }
 REPLAY = "/api/dead-letters/replay"
 

@@ -25,7 +25,7 @@ def violations(page: Page) -> list[str]:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", TABS)
 def test_axe_core_finds_nothing_and_nothing_scrolls_sideways_on(name: str, scheme: str, world: StubWorld, watched: Watched) -> None:
-    world.documents["/api/status"]["served_models"] = served_models()
+    world.documents["/api/status"] |= {"served_models": served_models(), "index_models": 2}
     for width in (1440, 1024, PHONE):
         page = watched.open(f"{world.url}{ADDRESSES[name]}", width=width, scheme="dark" if scheme == "dark" else "light")
         ready(watched, page, name)

@@ -166,6 +166,30 @@ def test_lag_shows_the_models_of_the_embedding_service_only_where_it_is_on(world
     )
 
 
+def test_lag_tells_how_far_a_change_of_the_model_is_only_while_the_index_has_two(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?tab=lag")
+    card = page.get_by_role("region", name="Engine and index")
+    expect(card).to_be_visible()
+    watched.settle(page)
+    assert not any("/api/reindex" in one for one in watched.requests)
+    expect(card).not_to_contain_text("Model change")
+    world.documents["/api/status"]["index_models"] = 2
+    expect(card).to_contain_text("Model change" + "from all-MiniLM-L6-v2 to bge-small: 12,345 of 20,000 templates")
+    old, new = world.documents["/api/reindex"]["views"]
+    world.documents["/api/reindex"]["error"] = "not preferred: speed: 31 ms"
+    expect(card).to_contain_text("20,000 templates. It stands still: not preferred: speed: 31 ms")
+    world.documents["/api/reindex"] |= {
+        "views": [{**old, "state": "old", "preferred": False}, {**new, "state": "ready", "preferred": True}],
+        "asked": "space-2",
+        "error": "",
+    }
+    expect(card).to_contain_text("asked: bge-small; all-MiniLM-L6-v2 is kept (roll back or drop with vectail reindex)")
+    world.documents["/api/reindex"]["asked"] = "space-1"
+    expect(card).to_contain_text("this worker goes on with all-MiniLM-L6-v2")
+    world.documents["/api/status"]["index_models"] = 1
+    expect(card).not_to_contain_text("Model change")
+
+
 def test_lag_says_of_a_worker_that_indexes_nothing_that_it_only_answers(world: StubWorld, watched: Watched) -> None:
     world.documents["/api/status"] |= {"indexes": False, "savings": []}
     page = watched.open(f"{world.url}/?tab=lag")

@@ -92,6 +92,8 @@ def show_status(screen: Screen, document: ReindexJson) -> None:
     if document["filled_by"]:
         pace = f", {document['per_s']:,.0f} templates a second" if document["per_s"] else ""
         screen.say(f"Filled by {document['filled_by']}{pace}.")
+    if document["same"]:
+        screen.say("Both have the same templates.")
     if document["failed"]:
         screen.say(f"{counted(document['failed'], 'template')} without a vector of the new model.")
     _show_findings(screen, document)

@@ -108,7 +108,7 @@ def _documents() -> dict[str, object]:
         "/api/dead-letters/replay": {
             "post": _operation(
                 "replay",
-                "Store the lines of dead letters. The only request that writes",
+                "Store the lines of dead letters",
                 {"parameters": [_CSRF], **_body("Replay")},
                 (404, 409, *_OF_BODIES, *_OF_LANE),
                 _json("Replayed"),

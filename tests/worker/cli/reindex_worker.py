@@ -12,7 +12,17 @@ from worker.settings.service_tables import HttpTable
 TOKEN = "a-secret-of-the-tests"  # noqa: S105 - nothing else has it
 OLD, NEW = "space-1", "space-2"
 PLAN = {"model": "bge-small", "templates": 10_000, "seconds": 83.0, "memory_bytes": 140_000_000, "free_bytes": 9_000_000_000}
-_NONE = {"filled_by": "host:1", "written": 0, "failed": 0, "per_s": None, "findings": [], "overlap": None, "error": "", "plan": None}
+_NONE = {
+    "filled_by": "host:1",
+    "written": 0,
+    "failed": 0,
+    "per_s": None,
+    "findings": [],
+    "overlap": None,
+    "error": "",
+    "same": False,
+    "plan": None,
+}
 
 
 def view_of(model: str, state: str, templates: int | None = 10_000, *, space: str = OLD, asked: bool = False) -> dict[str, object]:

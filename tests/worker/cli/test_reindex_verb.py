@@ -140,6 +140,8 @@ def test_the_status_is_a_table_of_the_models_and_what_the_worker_says_of_the_cha
     assert (filled, failed) == ("Filled by host:1, 120 templates a second.", "2 templates without a vector of the new model.")
     assert last == f"It stands still: {SLOW}"
     assert json.loads(run_here("reindex", "--status", "--json").out) == worker.documents[0]
+    worker.documents = [changed(same=True)]
+    assert run_here("reindex", "--status").out.splitlines()[3:] == ["Filled by host:1.", "Both have the same templates."]
 
 
 def test_an_index_with_one_model_has_one_line_and_no_more(worker: ReindexWorker, run_here: RunHere) -> None:

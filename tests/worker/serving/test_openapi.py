@@ -31,13 +31,14 @@ DOCUMENTS: dict[str, Any] = {
     "/api/doctor": stub_documents.doctor(NOW_MS),
     "/api/suggestions": stub_documents.suggestions(NOW_MS),
     "/api/workers": stub_documents.peers(),
+    "/api/reindex": stub_documents.reindex(NOW_MS),
 }
 REPLAYED = {"replayed": 1, "partly": 0, "left": 0, "lines": 3, "unresolved": [{"id": "0/2", "reason": "its bytes were not kept"}]}
 PAGES = ("/healthz", "/readyz", "/metrics")
 HEALTHY = PageText(b'{"status": "ok", "checks": {"kafka": "ok"}}', "application/json")
 ANSWERS: dict[str, Any] = {
     "documents": {path: lambda _given, found=found: found for path, found in DOCUMENTS.items()},
-    "actions": {"/api/dead-letters/replay": lambda _given: REPLAYED},
+    "actions": {"/api/dead-letters/replay": lambda _given: REPLAYED, "/api/reindex": lambda _given: stub_documents.reindex(NOW_MS)},
     "pages": dict.fromkeys(PAGES, lambda _accept: HEALTHY),
     "settings": Settings(),
 }

@@ -23,8 +23,8 @@ const FRESH_S = 20;
  * @param {import("./state.js").State} state
  */
 export function open(view, state) {
-  /** @type {{lag: any, status: any, lagError: any, statusError: any, lagMs: number, statusMs: number}} */
-  const known = { lag: null, status: null, lagError: null, statusError: null, lagMs: 0, statusMs: 0 };
+  /** @type {{lag: any, status: any, change: any, lagError: any, statusError: any, lagMs: number, statusMs: number}} */
+  const known = { lag: null, status: null, change: null, lagError: null, statusError: null, lagMs: 0, statusMs: 0 };
   const status = statusLine();
   const totals = el("dl", { class: "totals", "aria-label": "Totals" });
   const skew = el("p", { class: "skew", hidden: true });
@@ -55,6 +55,7 @@ export function open(view, state) {
       take("/api/status", signal, (answer) => ((known.status = answer), (known.statusMs = Date.now())), (error) => (known.statusError = error)),
       take("/api/workers", signal, peers.show, () => {}),
     ]);
+    if (hasTwoModels()) await take("/api/reindex", signal, (answer) => (known.change = answer), () => {});
   }
 
   /** @param {string} path @param {AbortSignal} signal @param {(answer: any) => void} keep @param {(error: any) => void} fault */
@@ -79,7 +80,11 @@ export function open(view, state) {
     });
     drawTotals();
     drawGroups();
-    worker.show(known.status, known.statusError && known.status ? time(known.statusMs) : "");
+    worker.show(known.status, known.statusError && known.status ? time(known.statusMs) : "", hasTwoModels() ? known.change : null);
+  }
+
+  function hasTwoModels() {
+    return known.status?.index_models > 1;
   }
 
   function again() {

@@ -4,6 +4,7 @@ import { card, moment, prose, verdict } from "./card.js";
 import { clear, el } from "./dom.js";
 import { bytes, compact, duration, number, percent, plural, relative, time } from "./format.js";
 import { visible } from "./log_text.js";
+import { modelChange } from "./model_change.js";
 import { servedModelsCard } from "./served_models.js";
 import { dataTable } from "./table.js";
 
@@ -16,7 +17,7 @@ const WITHOUT = /** @type {Record<string, string>} */ ({
   engine: "Lines of new templates wait, and questions are answered by words only.",
 });
 
-/** @returns {{first: HTMLElement, rest: HTMLElement, show: (status: any, oldSince: string) => void}} */
+/** @returns {{first: HTMLElement, rest: HTMLElement, show: (status: any, oldSince: string, change: any) => void}} */
 export function workerCards() {
   const conditions = card("Conditions");
   const dependencies = card("Dependencies");
@@ -33,7 +34,7 @@ export function workerCards() {
   return {
     first,
     rest,
-    show(status, oldSince) {
+    show(status, oldSince, change) {
       first.hidden = rest.hidden = status === null;
       if (status === null) return;
       for (const one of all) {
@@ -43,7 +44,7 @@ export function workerCards() {
       showConditions(conditions.body, healthy, status.conditions ?? []);
       showDependencies(dependencies.body, status);
       table.show(savings.body, status.savings ?? [], status.indexes !== false);
-      showEngine(engine.body, status);
+      showEngine(engine.body, status, change);
       served.show(status.served_models ?? []);
       showErrors(errors.body, status.errors ?? []);
       showAssignments(assignments.body, status.assignments ?? []);
@@ -145,13 +146,14 @@ function savingsTable() {
   };
 }
 
-/** @param {HTMLElement} body @param {any} status */
-function showEngine(body, status) {
+/** @param {HTMLElement} body @param {any} status @param {any} change of the index's model; null while it has one */
+function showEngine(body, status, change) {
   const { engine = {}, index = {} } = status;
   const canary = status.canary;
   const facts = [
     ["Engine", [verdict(engine.is_up ? "ok" : "bad", engine.is_up ? "up" : "being restarted"), ` ${engine.name}`]],
-    ["Model", engine.model],
+    ["Model", visible(engine.model)],
+    change ? ["Model change", modelChange(change)] : null,
     ["Busy", typeof engine.busy_share === "number" ? `${percent(engine.busy_share)} of the last seconds` : "not known yet"],
     engine.restarts > 0 ? ["Restarts", number(engine.restarts)] : null,
     ["Embedded", `${plural(engine.templates ?? 0, "template")}, ${compact(engine.tokens ?? 0)} tokens`],
