@@ -79,7 +79,7 @@ QUERY_MUTATIONS: Changes = {
         "worker/test_index_model.py::an_index_of_the_plain_model_keeps_it_which_is_said_once",
     ),
     "worker/querying/answer.py: a query that nobody waits for is searched for to its end": (
-        "self._surroundings.clock() >= stop_s or ready.requester.is_gone()",
+        "self._surroundings.clock() >= stop_s or all(one.requester.is_gone() for one in search.asked)",
         "self._surroundings.clock() >= stop_s",
         "worker/querying/test_answer.py::a_query_that_nobody_waits_for_is_not_searched_for",
     ),

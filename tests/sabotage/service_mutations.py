@@ -308,4 +308,34 @@ SERVICE_MUTATIONS: Changes = {
         "",
         "worker/watching/test_lag_watch.py::a_worker_that_indexes_nothing_knows_how_far_the_topics_of_a_pattern_are_and_lists_them_once_a_minute",
     ),
+    "worker/inspecting/vector_audit.py: a stored vector that cannot be used has no cosine": (
+        "_cosine(vector, outcome) if (vector := stored.get(template)) is not None else 0.0",
+        "_cosine(vector, outcome) if (vector := stored.get(template)) is not None else 1.0",
+        "worker/inspecting/test_vector_audit.py::a_vector_that_cannot_be_read_is_wrong_and_one_whose_template_is_gone_is_not",
+    ),
+    "worker/inspecting/vector_watch.py: an index that is away for a moment is asked again only tomorrow": (
+        "            return AGAIN_S\n",
+        "            return EVERY_S\n",
+        "worker/inspecting/test_vector_watch.py::an_index_that_does_not_answer_leaves_the_last_figure_and_is_asked_again_in_an_hour",
+    ),
+    "worker/inspecting/vector_watch.py: a busy worker never looks at its vectors": (
+        "while not self._is_idle() and self._clock() < until_s:",
+        "while not self._is_idle():",
+        "worker/inspecting/test_vector_watch.py::a_worker_that_is_never_idle_is_looked_at_after_an_hour",
+    ),
+    "worker/watching/judges.py: vectors that no engine gives are no alert": (
+        "if worst < LEAST_COSINE",
+        "if worst < LEAST_COSINE - 0.01",
+        "worker/watching/test_judges.py::a_condition_holds_beyond_its_limit_and_not_at_it",
+    ),
+    "worker/asking/lane_question.py: the canary's questions count as people's": (
+        "time.monotonic(), is_own=True)",
+        "time.monotonic())",
+        "worker/querying/test_found_tally.py::what_the_worker_asks_itself_does_not_count",
+    ),
+    "worker/querying/found_tally.py: a score by words counts as a cosine": (
+        'if scores and document["mode"] != "words":',
+        "if scores:",
+        "worker/querying/test_found_tally.py::a_score_by_words_is_no_cosine",
+    ),
 }

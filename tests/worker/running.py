@@ -15,6 +15,7 @@ from producers import dead_letters, replies
 from producers.dead_letters import TopicLetterBox
 from producers.kafka import EmbeddedBroker, KafkaProducer, OutgoingRecord
 from producers.replies import ReplySender
+from sinks.index_spaces import one_view
 from sinks.line import Line
 from sinks.reading.between import RecordRange
 from sinks.reading.reader import BlockReader
@@ -24,7 +25,7 @@ from tests.fakes.sink import FakeSink
 from tests.log_topics import log_topics
 from tests.worker.chain_values import golden_of
 from worker.cli.query_client import QueryClient
-from worker.connections import Connections, open_registry, tracing_of
+from worker.connections import Connections, open_registry, tracing_of, vector_space
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.loaded import LoadedModel, space_of
 from worker.embedding.model.errors import ModelError
@@ -104,7 +105,7 @@ class World:
 
     def __init__(self, model: PreparedModel, words: Tokenizer) -> None:
         self.broker = EmbeddedBroker()
-        self.sink: Sink = FakeSink()
+        self.sink: Sink = sink_of(model)
         self.connect_redis: Callable[[Crash], RedisCache] | None = None
         self.http: Listening | None = None
         """Where the next service answers over HTTP."""
@@ -250,6 +251,13 @@ class World:
             running.join()
         self._producer.close(0.0)
         self.broker.close()
+
+
+def sink_of(model: PreparedModel) -> FakeSink:
+    """Return an empty sink whose templates are in the space of a model."""
+    sink, space = FakeSink(), vector_space(space_of(model))
+    sink.views, sink.kept_spaces = {space.id: sink.templates}, one_view(space)
+    return sink
 
 
 def opened_copy(sink: FakeSink) -> FakeSink:

@@ -28,7 +28,7 @@ def ask_lane(take_request: TakeRequest, query: Mapping[str, object], *, limit_s:
         has_come.set()
 
     value = json.dumps({**query, "deadline_ms": max(int(limit_s * 1000), 1)}).encode()
-    if not take_request(QueryRequest(value, Requester(take_reply, time.monotonic()))):
+    if not take_request(QueryRequest(value, Requester(take_reply, time.monotonic(), is_own=True))):
         raise Refused("unavailable", STARTS_OR_STOPS)
     if not has_come.wait(limit_s + 1.0):
         raise Refused("expired", f"no answer within {limit_s + 1.0:g} s")

@@ -34,6 +34,8 @@ class Requester(NamedTuple):
     """Until when the requester waits, on the same clock; None: it did not say."""
     is_gone: Callable[[], bool] = lambda: False
     """Whether the requester has stopped waiting; asked by any thread."""
+    is_own: bool = False
+    """Whether the worker asks itself, as with its canary: that tells nothing of what people find."""
 
 
 class QueryRequest(NamedTuple):

@@ -25,7 +25,7 @@ def verify_vectors(settings: Settings, *, number: int, repair: bool, patience_s:
         sink, busy_retry, settings = opened.enter_context(opened_index(settings, screen, patience_s=patience_s))
         embedder = TemplateEmbedder(load_model(settings), busy_retry)
         opened.callback(embedder.close)
-        report = VectorAuditor(sink=sink, busy_retry=busy_retry, embedder=embedder).compare_sample(number, repair=repair)
+        report = VectorAuditor(view=sink.templates, busy_retry=busy_retry, embedder=embedder).compare_sample(number, repair=repair)
     return {
         "complete": not report.left,
         "templates": report.templates,

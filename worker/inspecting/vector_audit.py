@@ -10,19 +10,18 @@ nothing else: its lines are all there, and only search is wrong.
 
 import math
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sinks.row import TemplateId, TemplateRow, TemplateText
-from sinks.sink import Sink
+from sinks.sink import TemplateView
 from worker.embedding.model.vectors import EmbeddingFailed, Outcome
 from worker.inspecting.busy_retry import BusyRetry
-from worker.inspecting.template_embedder import TemplateEmbedder
 
 LEAST_COSINE = 0.99
 """Less is not the model's vector: rule 2."""
@@ -30,6 +29,13 @@ _ID_BITS = 128
 _STRETCHES = 20
 _AT_ONCE = 512
 """Bounds the vectors that are held."""
+
+
+class EmbedsTexts(Protocol):
+    """A model: `worker.inspecting.template_embedder` for tools, the worker's own while it runs."""
+
+    def embed(self, texts: Sequence[TemplateText]) -> Iterable[Outcome]:
+        """Return one outcome per text, in order."""
 
 
 class WrongVector(NamedTuple):
@@ -48,6 +54,8 @@ class VectorReport(NamedTuple):
 
     templates: int
     wrong: list[WrongVector]
+    worst_cosine: float | None = None
+    """The smallest of all, 0 for a stored vector that cannot be used; None: none was compared."""
 
     @property
     def left(self) -> int:
@@ -62,9 +70,10 @@ class VectorAuditor:
     Thread: one.
     """
 
-    sink: Sink
+    view: TemplateView
     busy_retry: BusyRetry
-    embedder: TemplateEmbedder
+    embedder: EmbedsTexts
+    """Of the model whose vectors the view has."""
     random_bits: Callable[[int], int] = secrets.randbits
 
     def compare_sample(self, number: int, *, repair: bool = False) -> VectorReport:
@@ -73,13 +82,9 @@ class VectorAuditor:
         Raises the sink's exceptions and EngineFailed.
         """
         sample = list(self._sample(number).items())
-        templates = 0
-        wrong: list[WrongVector] = []
-        for start in range(0, len(sample), _AT_ONCE):
-            part = self._compare(dict(sample[start : start + _AT_ONCE]), repair=repair)
-            templates += part.templates
-            wrong += part.wrong
-        return VectorReport(templates, wrong)
+        parts = [self._compare(dict(sample[start : start + _AT_ONCE]), repair=repair) for start in range(0, len(sample), _AT_ONCE)]
+        worst = min((part.worst_cosine for part in parts if part.worst_cosine is not None), default=None)
+        return VectorReport(sum(part.templates for part in parts), [one for part in parts for one in part.wrong], worst)
 
     def _sample(self, number: int) -> dict[TemplateId, TemplateText]:
         """Return texts by id: all of them if there are no more than `number`."""
@@ -96,18 +101,23 @@ class VectorAuditor:
         return sample
 
     def _above(self, after: str, limit: int) -> list[tuple[TemplateId, TemplateText]]:
-        return self.busy_retry.call(partial(self.sink.templates.all_above, after, limit))
+        return self.busy_retry.call(partial(self.view.all_above, after, limit))
 
     def _compare(self, texts: Mapping[TemplateId, TemplateText], *, repair: bool) -> VectorReport:
-        stored = self.busy_retry.call(partial(self.sink.templates.vectors, texts.keys()))
-        there = stored.keys() | self.busy_retry.call(partial(self.sink.templates.stored, texts.keys() - stored.keys()))
+        stored = self.busy_retry.call(partial(self.view.vectors, texts.keys()))
+        there = stored.keys() | self.busy_retry.call(partial(self.view.stored, texts.keys() - stored.keys()))
         outcomes = dict(zip(texts, self.embedder.embed(list(texts.values())), strict=True))
         wrong = [
             found
             for template, text in texts.items()
             if template in there and (found := _wrong(template, text, stored.get(template), outcomes[template])) is not None
         ]
-        return VectorReport(len(there), self._repair(wrong, outcomes) if repair else wrong)
+        cosines = [
+            _cosine(vector, outcome) if (vector := stored.get(template)) is not None else 0.0
+            for template in there
+            if not isinstance(outcome := outcomes[template], EmbeddingFailed)
+        ]
+        return VectorReport(len(there), self._repair(wrong, outcomes) if repair else wrong, min(cosines, default=None))
 
     def _repair(self, wrong: Sequence[WrongVector], outcomes: Mapping[TemplateId, Outcome]) -> list[WrongVector]:
         rows = [
@@ -116,7 +126,7 @@ class VectorAuditor:
             if not isinstance(vector := outcomes[one.template], EmbeddingFailed)
         ]
         if rows:
-            self.busy_retry.call(partial(self.sink.templates.upsert, rows))
+            self.busy_retry.call(partial(self.view.upsert, rows))
         written = {row.template for row in rows}
         return [one._replace(repaired=one.template in written) for one in wrong]
 

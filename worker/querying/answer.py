@@ -25,6 +25,7 @@ from worker.querying.answer_documents import bounded_json
 from worker.querying.dense import MOST_TEMPLATES
 from worker.querying.form import Sources
 from worker.querying.forms import FORMS, form_of
+from worker.querying.found_tally import FoundTally
 from worker.querying.line_search import LINES
 from worker.querying.open_searches import OpenSearch, OpenSearches
 from worker.querying.ranking import AskedMeaning, Index
@@ -96,6 +97,7 @@ class Answer:
         `reach` tells how far the index is; without it answers are of what is stored, and say nothing of the rest.
         """
         self.tally = AnswerTally()
+        self.found = FoundTally()
         self._sink = sink
         self._asked = AskedMeaning()
         templates = TemplateIndex(lambda: sink.templates, surroundings.clock, TemplateGroups(named))
@@ -232,6 +234,8 @@ class Answer:
             topics = columns["topics"] if around is None or around.by is not None else (around.topic,)
             reach = self._reach(requester.taken_s, topics, columns["not_topics"])
             document = {**document, **reach, "complete": document["complete"] and "behind" not in reach}
+        if not requester.is_own:
+            self.found.note(ready.query, document)
         search_s = self._surroundings.clock() - requester.taken_s - ready.wait_s - ready.embed_s  # includes the wait behind other queries
         times = {"wait": ready.wait_s, "embed": ready.embed_s, "search": max(search_s, 0.0)}
         for stage, seconds in times.items():

@@ -29,7 +29,7 @@ class SpaceModel:
         urgency: Urgency = "online",
         requester: str = "reindex",
     ) -> None:
-        """`requester` is who takes a share of the engine, among others of the class `urgency`."""
+        """`requester` is who takes a share of the engine, among others of the class `urgency`; written as the name of a topic."""
         self.space = VectorSpace(loaded.space.dim, loaded.space.id, loaded.space.parts)
         self.name = loaded.prepared.name
         self._prefix = loaded.prepared.document_prefix

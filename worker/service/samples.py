@@ -4,6 +4,7 @@
 figure from the start, so that a rate over it is 0 and not absent.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol, get_args
@@ -21,6 +22,7 @@ from worker.embedding.cache.vector_levels import SOURCES, Levels
 from worker.indexing.dead_letter_reasons import REJECTION_KINDS
 from worker.indexing.savings import Savings
 from worker.querying.answer import STAGES
+from worker.querying.found_tally import RESULTS
 from worker.runtime.logs import dropped_lines
 from worker.runtime.process import vectail_version
 from worker.service.engine_samples import engine_samples
@@ -257,11 +259,16 @@ def _queries(querying: QueryingPipeline) -> Iterator[Sample]:
         yield Sample(m.QUERIES_TOTAL, tally.outcomes[outcome], (outcome,))
     yield Sample(m.QUERIES_TOTAL, querying.kafka_queries.unanswerable, ("unanswerable",))
     yield Sample(m.QUERIES_SHARED_TOTAL, querying.answer.searches.shared)
+    for result in RESULTS:
+        yield Sample(m.QUERIES_FOUND_TOTAL, querying.answer.found.results[result], (result,))
+    yield Sample(m.QUERY_BEST_COSINE, querying.answer.found.best.seen())
     yield Sample(m.QUERY_EXPIRED_TOTAL, tally.outcomes["expired"])
 
 
 def _health(status: Status) -> Iterator[Sample]:
     for probe in status.probes:
         yield Sample(m.DEPENDENCY_UP, float(not probe.error_line()), (probe.name,))
+    worst_cosine = status.vectors.worst_cosine
+    yield Sample(m.VECTORS_WORST_COSINE, math.nan if worst_cosine is None else worst_cosine)
     yield Sample(m.LOG_LINES_DROPPED_TOTAL, dropped_lines())
     yield Sample(m.READY, float(status.health.ready().is_good))

@@ -14,7 +14,8 @@ to have settled correctly); waiting for empty lanes (that looks at the queue and
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -29,6 +30,8 @@ from worker.connections import Connections, query_source
 from worker.embedding.guarded_engine import GuardedEngine
 from worker.inspecting.letters_document import DeadLetterDocument
 from worker.inspecting.page_replay import DeadLetterReplay
+from worker.inspecting.vector_watch import VectorWatch, WatchedSpace
+from worker.reindex.space_model import SpaceModel
 from worker.runtime.limits import LimitReached
 from worker.runtime.logs import inform
 from worker.runtime.process import collect_garbage_rarely
@@ -123,6 +126,7 @@ class Service:
             health=self._health,
             take_request=self._take_request,
             reach=self.pipeline.reach,
+            vectors=VectorWatch(self._open_watched_space, is_idle=lambda: not len(self.pipeline.embedder), clock=time.monotonic),
         )
         self.model_change = ModelChange(
             settings, connections, self.pipeline, surroundings, owner=worker_name(), is_stopping=self._stop.is_set, on_crash=self.on_crash
@@ -223,6 +227,14 @@ class Service:
         """Return every stage, in the order in which they start: the pollers last."""
         of_groups = (stage for group in self.groups for stage in group.stages)
         return [*of_groups, *self._side_stages, *(stage for _, stage in self.pollers)]
+
+    @contextmanager
+    def _open_watched_space(self) -> Iterator[WatchedSpace]:
+        """Give the model that embeds now, to the thread that compares stored vectors."""
+        space = self.pipeline.space
+        model = SpaceModel(space.loaded, space.templates.submit, self.abandon.is_set, urgency="bulk", requester="stored-vectors")
+        with closing(model):
+            yield WatchedSpace(space.view, model)
 
     def _poller_of_group(self) -> dict[str, Poller]:
         logs = {} if self.logs is None else {"logs": self.logs}

@@ -20,6 +20,7 @@ from worker.connections import Connections
 from worker.embedding.cache.redis_address import RedisFailed
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.indexing.schema_lookup import Registry
+from worker.inspecting.vector_watch import VectorWatch
 from worker.runtime.stage import Crash, Stage
 from worker.runtime.surroundings import Surroundings, wall_ms
 from worker.settings.settings import Settings
@@ -59,6 +60,7 @@ class Status:
         health: Callable[[Sequence[Probe]], Health],
         take_request: TakeRequest,
         reach: IndexReach,
+        vectors: VectorWatch,
     ) -> None:
         """`health` is built from the probes; `take_request` puts a canary's query into the query lane; `reach` is told of each look."""
         table, sink, registry = settings.status, connections.sink, connections.registry
@@ -84,6 +86,7 @@ class Status:
         watched = [WatchedGroup("logs", groups["logs"]), WatchedGroup("queries", groups["queries"])]
         self.group_lag = GroupLag(connect, watched, history, clock=time.monotonic, wall_ms=wall_ms)
         self.conditions = ConditionWatch(clock=time.monotonic)
+        self.vectors = vectors
         self.index_counts = IndexCounts(sink, clock=time.monotonic)
         self.probes = [self._probe("kafka", self.lag.read), self._probe("index", partial(_check_index, sink))]
         if redis is not None:
@@ -100,7 +103,7 @@ class Status:
         """Start all threads."""
         bodies = {f"probe-{probe.name}": probe.body for probe in self.probes[1:]}
         bodies |= {"probe-kafka": self._watch_kafka, "heartbeat": self._beat, "canary": self.canary.body}
-        bodies |= {"conditions": self._judge, "index-counts": self.index_counts.body}
+        bodies |= {"conditions": self._judge, "index-counts": self.index_counts.body, "vectors": self.vectors.body}
         self._stages = [Stage(name, body, on_crash) for name, body in bodies.items()]
         for stage in self._stages:
             stage.start()
@@ -113,6 +116,7 @@ class Status:
         self.canary.stop()
         self.conditions.stop()
         self.index_counts.stop()
+        self.vectors.stop()
         self.group_lag.close()
         until_s = time.monotonic() + _END_S
         for stage in self._stages:

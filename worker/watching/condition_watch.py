@@ -38,6 +38,7 @@ WATCHED: Final = frozenset(
         "vectail_serve_backlog_seconds",
         "vectail_serve_max_wait_seconds",
         "vectail_sink_lines_total",
+        "vectail_vectors_worst_cosine",
     }
 )
 """What the judges ask for, and what the rates of `/api/status` come from; nothing else is kept."""

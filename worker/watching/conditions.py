@@ -170,6 +170,17 @@ WORK: Final = (
         judge=judges.counted_lately("vectail_engine_restarts_total", ()),
     ),
     Condition(
+        name="VectailVectorsDiffer",
+        severity="warning",
+        summary="A stored vector that {{ $labels.instance }} looked at is not the one that the model gives (cosine below 0.998)",
+        fine="the stored vectors that were looked at last are the model's",
+        description="Each day a worker embeds 100 stored templates again. Lines of a template whose vector is another one are all there, "
+        "but searches by meaning miss them. Either an engine or its libraries were upgraded, rows were damaged, or something else writes "
+        "into the index. It is judged again a day later, or 10 minutes after a restart.",
+        runbook="vectail verify --vectors --sample 1000; with --repair it writes the model's vectors",
+        judge=judges.wrong_vectors,
+    ),
+    Condition(
         name="VectailCacheCorrupt",
         severity="warning",
         summary="Damaged vectors were found in the cache level {{ $labels.about }}",

@@ -17,6 +17,8 @@ _PARTITION: Final = ("topic", "partition")
 _MINUTE_S: Final = 60.0
 _RECENT_S: Final = 10 * _MINUTE_S
 _BEHIND_S: Final = 300.0
+LEAST_COSINE: Final = 0.998
+"""Every engine and number format that was measured stays above."""
 
 
 def growing_lag(looks: Looks) -> Mapping[Labels, float]:
@@ -90,6 +92,11 @@ def much_waits_for_vectors(looks: Looks) -> Mapping[Labels, float]:
     windows = looks.within("vectail_serve_backlog_seconds", 5 * _MINUTE_S)
     means_s = {labels: sum(seconds for _, seconds in points) / len(points) for labels, points in windows.items()}
     return {labels: mean_s for labels, mean_s in means_s.items() if mean_s > limit_s / 2}
+
+
+def wrong_vectors(looks: Looks) -> Mapping[Labels, float]:
+    """A stored vector of the last sample is not the model's."""
+    return {labels: worst for labels, worst in looks.now("vectail_vectors_worst_cosine").items() if worst < LEAST_COSINE}
 
 
 def dependency_down(names: Iterable[str]) -> Judge:

@@ -248,9 +248,23 @@ QUERIES_TOTAL = Metric(
 QUERIES_SHARED_TOTAL = Metric(
     "vectail_queries_shared_total", "counter", "Queries that shared the search of an equal one that waited; each had its own reply."
 )
+QUERIES_FOUND_TOTAL = Metric(
+    "vectail_queries_found_total",
+    "counter",
+    "Answered queries for lines or templates with a text, by whether anything was found: found or empty. Not the worker's own.",
+    ("result",),
+)
+QUERY_BEST_COSINE = Metric(
+    "vectail_query_best_cosine", "histogram", "Best cosine of each of these that was answered by meaning and found something."
+)
 QUERY_EXPIRED_TOTAL = Metric("vectail_query_expired_total", "counter", "Queries whose deadline passed before they were answered.")
 REPLIES_LOST_TOTAL = Metric("vectail_replies_undelivered_total", "counter", "Replies that Kafka did not accept in time.")
 
+VECTORS_WORST_COSINE = Metric(
+    "vectail_vectors_worst_cosine",
+    "gauge",
+    "Of 100 stored vectors with those that the model gives for the same templates, each day; NaN before the first time.",
+)
 DEPENDENCY_UP = Metric(
     "vectail_dependency_up", "gauge", "1 while the dependency answers, else 0: kafka, index, redis, registry.", ("dependency",)
 )

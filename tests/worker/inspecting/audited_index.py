@@ -210,7 +210,7 @@ class AuditedIndex:
     def vector_auditor(self, random_bits: Callable[[int], int] = lambda _bits: 0) -> Iterator[VectorAuditor]:
         embedder = TemplateEmbedder(self._load(), self.busy_retry)
         try:
-            yield VectorAuditor(sink=self.sink, busy_retry=self.busy_retry, embedder=embedder, random_bits=random_bits)
+            yield VectorAuditor(view=self.sink.templates, busy_retry=self.busy_retry, embedder=embedder, random_bits=random_bits)
         finally:
             embedder.close()
 

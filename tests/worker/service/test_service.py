@@ -12,6 +12,7 @@ from tests.fakes.engine import FakeEngine
 from tests.worker.chain_values import texts_of
 from tests.worker.running import WAIT_S, World, lines_of, wait_until
 from worker.embedding.guarded_engine import EngineFailed
+from worker.inspecting.vector_watch import EVERY_S
 from worker.runtime.limits import LimitReached
 from worker.runtime.watchdog import EngineHangs
 from worker.service.shutdown import Ending
@@ -280,3 +281,18 @@ def test_what_cannot_be_committed_at_the_end_is_not_called_drained(world: World)
     wait_until(lambda: running.service.pipeline.indexing.ledger.open_records == 0, "20 settled records")
     world.broker.close()
     assert running.stop() == Ending.UNDRAINED
+
+
+def test_stored_vectors_are_compared_by_the_engine_of_the_worker_and_shown_when_that_was_done(world: World) -> None:
+    world.send(lines_of(30))
+    running = world.start().opened()
+    lines_are(world, 30)
+    vectors = running.service.status.vectors
+    assert vectors.worst_cosine is None
+    assert vectors.compare() == EVERY_S
+    assert vectors.worst_cosine == pytest.approx(1.0, abs=1e-5)
+    template, row = next(iter(world.fake_sink.templates.items()))
+    world.fake_sink.templates[template] = row._replace(vector=-row.vector)
+    vectors.compare()
+    assert vectors.worst_cosine == pytest.approx(-1.0, abs=1e-5)
+    assert running.stop() == Ending.DRAINED

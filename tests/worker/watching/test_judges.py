@@ -15,7 +15,7 @@ LAG_S, LAG, COMMITTED = "vectail_consumer_lag_seconds", "vectail_consumer_lag_re
 FIRST, PAUSED, RECORDS = "vectail_consumer_first_offset", "vectail_paused_partitions", "vectail_records_total"
 LOST_NAME, RESTARTS, QUERIES = "vectail_rebalances_total", "vectail_engine_restarts_total", "vectail_query_seconds_bucket"
 BACKLOG, MOST, LOADS = "vectail_serve_backlog_seconds", "vectail_serve_max_wait_seconds", "vectail_model_loads_total"
-UP, READY = "vectail_dependency_up", "vectail_ready"
+UP, READY, WORST = "vectail_dependency_up", "vectail_ready", "vectail_vectors_worst_cosine"
 Values = dict[str, dict[tuple[str, ...], float]]
 
 
@@ -107,6 +107,9 @@ CASES: Sequence[tuple[str, Judge, Looks, bool]] = [
     ("a model that was loaded", FAILED_LOADS, counted(LOADS, ("minilm", "loaded"), lambda step: step), False),
     ("kafka is away", judges.dependency_down(("kafka", "index")), young({UP: {("kafka",): 0.0, ("redis",): 1.0}}), True),
     ("redis is away", judges.dependency_down(("kafka", "index")), young({UP: {("kafka",): 1.0, ("redis",): 0.0}}), False),
+    ("a vector as far from the model's as engines are from each other", judges.wrong_vectors, young({WORST: {(): 0.998}}), False),
+    ("a vector further away", judges.wrong_vectors, young({WORST: {(): 0.9979}}), True),
+    ("no vector was looked at so far", judges.wrong_vectors, young({WORST: {(): math.nan}}), False),
     ("ready", judges.not_ready, young({READY: {(): 1.0}}), False),
     ("not ready", judges.not_ready, young({READY: {(): 0.0}}), True),
 ]
