@@ -23,7 +23,7 @@ from producers.kafka import EmbeddedBroker
 from sinks.row import TemplateId, TemplateRow, TemplateText, Vector
 from worker.cli.demo_feed import index_lines
 from worker.cli.screen import Screen
-from worker.connections import open_connections
+from worker.connections import open_connections, vector_space
 from worker.embedding.loaded import LoadedModel
 from worker.service.service import Service
 from worker.settings.settings import load_settings
@@ -99,6 +99,7 @@ def run_turn(model: LoadedModel, sink: NullSink, file: Path, lines: int, *, mask
         tables = broker_tables(broker.bootstrap_servers) | {"mask": {"mode": mask_mode}, "http": {"enabled": False}}
         settings = load_settings(None, tables)
         create_topics(settings)
+        sink.space = vector_space(model.space)
         connections = replace(open_connections(settings, model, say=say_nothing), sink=sink)
         service, stop, progress = Service(settings, connections, say=say_nothing), threading.Event(), FeedProgress()
         with in_background(service) as background, ThreadPoolExecutor(1) as thread:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from benchmarks.safety_sides import NOTHING
 from sinks.block import Block, BlockColumns, BlockId
-from sinks.index_spaces import IndexSpaces, VectorSpace
+from sinks.index_spaces import IndexSpaces, VectorSpace, one_view
 from sinks.row import TemplateId, TemplateRow, TemplateText, Vector
 from sinks.sink import (
     BlockFilter,
@@ -74,6 +74,8 @@ class NullSink:
 
     def __init__(self, templates: TemplateView | None = None) -> None:
         self.templates: TemplateView = templates or NullTemplates()
+        self.space = VectorSpace(0, "")
+        """Of the worker's model, where a whole service runs over it."""
         self.blocks = 0
         self.block_bytes = 0
 
@@ -85,7 +87,7 @@ class NullSink:
 
     def spaces(self) -> IndexSpaces:
         """Say that there is one view."""
-        return IndexSpaces(preferred="")
+        return one_view(self.space)
 
     def change_spaces(self, before: IndexSpaces, after: IndexSpaces) -> bool:
         """Refuse: it has one view."""
