@@ -15,6 +15,7 @@ from benchmarks.gpu_worker import Sizes as GpuSizes
 from benchmarks.guard_measures import MEASURES
 from benchmarks.page import Plan, look_at
 from benchmarks.race import Missing
+from benchmarks.reindex import Plan as ReindexPlan
 from benchmarks.suite.goals import read_table, value_at
 from tests.heavy import need
 from tests.model_fixture import CACHE
@@ -106,6 +107,14 @@ RUNS = (
     Run("benchmarks.questions.__main__", "--default-only --logs {logs}", shows={"lines": 60}),
     long(Run("benchmarks.retrieval_modes", "--quick --logs {logs}", shows={"lines": 60})),
     long(Run("benchmarks.query_latency", "--quick --seconds 8 --engine llama {file}")),
+    long(
+        Run(
+            "benchmarks.reindex",
+            sizes={"QUICK": ReindexPlan(templates=1_000, window_s=1.0)},
+            shows={"templates": 1_000, "unanswered": 0, "mixed_answers": 0},
+            also=frozenset({"seconds", "p99_wait_embed_s", "rollback_s", "bulk_loss_share"}),
+        )
+    ),
     long(Run("benchmarks.by_hand", "--quick --rounds 1", {"QUICK": BY_HAND})),
     Run("benchmarks.growth", f"{GROWTH} --lines 9000 --axis index_server --server {{milvus_uri}}", lacks=OF_GROWTH),
     long(Run("benchmarks.growth", f"{GROWTH} --rounds 1 --lines 200 --axis {AXES} --kafka {{kafka_address}}", SMALL, lacks=OF_ONE_LAG)),
