@@ -58,4 +58,59 @@ REINDEX_MUTATIONS: Changes = {
         "",
         "contracts/test_sink_views.py::spaces_change_at_once_and_only_if_nobody_was_faster",
     ),
+    "worker/cli/reindex_verb.py: it is done before the worker asks the new model": (
+        'document["asked"] == space and any(',
+        "any(",
+        "worker/cli/test_reindex_verb.py::it_shows_the_plan_waits_until_the_new_model_is_asked_and_says_what_to_do_next",
+    ),
+    "worker/cli/reindex_verb.py: what was found before a condition was accepted ends the wait": (
+        '    if not error or error.startswith(tuple(f"not preferred: {name}:" for name in accepted)):',
+        "    if not error:",
+        "worker/cli/test_reindex_verb.py::what_was_found_before_a_condition_was_accepted_does_not_end_it",
+    ),
+    "worker/cli/reindex_verb.py: a path goes to the worker": (
+        "model = to if folder is None else _prepared_name(settings, folder)",
+        "model = to",
+        "worker/cli/test_reindex_verb.py::a_folder_is_prepared_and_only_its_name_is_sent",
+    ),
+    "worker/cli/reindex_verb.py: a folder hides the model of its name": (
+        "if to in names or (not folder.is_dir() and os.sep not in to):",
+        "if not folder.is_dir() and os.sep not in to:",
+        "worker/cli/test_reindex_verb.py::a_folder_with_the_name_of_a_known_model_does_not_hide_it",
+    ),
+    "worker/cli/reindex_verb.py: a prepared model that the worker cannot find is named to it": (
+        "if prepared.folder.resolve().parent != cache.resolve():",
+        "if not prepared.folder.is_dir():",
+        "worker/cli/test_reindex_verb.py::a_folder_is_prepared_and_only_its_name_is_sent",
+    ),
+    "worker/cli/reindex_verb.py: a setting of the old model stays beside the new one": (
+        '*(f"# remove {one}" for one in before)]',
+        "]",
+        "worker/cli/test_reindex_verb.py::the_settings_to_write_name_what_must_go",
+    ),
+    "worker/cli/reindex_verb.py: an index that is away counts as a refusal": (
+        "answer.status == HTTPStatus.TOO_MANY_REQUESTS or answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:",
+        "answer.status == HTTPStatus.TOO_MANY_REQUESTS:",
+        "worker/cli/test_reindex_verb.py::a_refusal_is_its_reason_in_one_line",
+    ),
+    "worker/cli/reindex_commands.py: a condition that is not met ends well": (
+        "    if told.failure:\n        raise failure(told.failure)\n",
+        "",
+        "worker/cli/test_reindex_verb.py::a_condition_that_is_not_met_ends_it_with_1_and_says_how_to_go_on",
+    ),
+    "worker/service/status_document.py: the status of an index with two models says one": (
+        "1 if spaces is None else len(spaces.views)",
+        "1",
+        "worker/service/test_model_change.py::the_status_says_how_many_models_the_index_has",
+    ),
+    "worker/serving/page/lag.js: the change of the model is asked for while the index has one": (
+        'if (hasTwoModels()) await take("/api/reindex"',
+        'await take("/api/reindex"',
+        "page/test_operations.py::lag_tells_how_far_a_change_of_the_model_is_only_while_the_index_has_two",
+    ),
+    "worker/serving/page/model_change.js: a worker that goes on with the old model says nothing of it": (
+        "change.asked === preferred.space ?",
+        "change.asked ?",
+        "page/test_operations.py::lag_tells_how_far_a_change_of_the_model_is_only_while_the_index_has_two",
+    ),
 }

@@ -91,7 +91,7 @@ def wait_for_change(settings: Settings, begun: BegunChange, screen: Screen, stop
 def lines_for_settings(settings: Settings, begun: BegunChange) -> list[str]:
     """Return the lines that `[model]` needs for the new model, and comments with those that it has and must lose."""
     try:
-        table = ModelTable(folder=begun.folder.resolve()) if begun.folder else named_settings(settings, begun.model).model
+        table = ModelTable(folder=begun.folder.absolute()) if begun.folder else named_settings(settings, begun.model).model
     except ModelError:
         return [f"# the model {begun.model}"]
     name = {"folder": str(table.folder)} if table.folder is not None else {"name": table.name}
