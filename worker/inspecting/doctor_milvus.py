@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from sinks.index_spaces import VectorSpace
+from sinks.index_spaces import IndexSpaces, VectorSpace
 from sinks.milvus.access import connect
 from sinks.milvus.backend import backend, choose, has_bm25
-from sinks.milvus.collections import check_collection, check_name, check_view_of
+from sinks.milvus.collections import check_collection, check_name, check_view_of, spaces_of
 from sinks.milvus.faults import MilvusFault
 from sinks.milvus.fields import GROUP_PROPERTY, LAYOUT, LAYOUT_PROPERTY, CollectionFound, blocks_layout, templates_layout, templates_name
 from sinks.milvus.milvus_client import MilvusConnection
@@ -25,6 +25,7 @@ ANSWER_S: Final = 4.0
 _SLOW_S: Final = 1.0
 _OLDEST_VERSION: Final = (2, 3)
 _NOT_LOADED: Final = 101
+_DAY_S: Final = 86_400.0
 _CREATED: Final = "`vectail run` creates what is missing"
 
 NewSpace = Callable[[], VectorSpace]
@@ -134,7 +135,22 @@ def _space(facts: ServerFacts) -> Verdict | None:
         check_view_of(facts.blocks, facts.space)
     except SinkMismatch as error:
         return problem(str(error), "use the model that filled it, or another milvus.collection and kafka.group")
-    return ok(f"the index is of the model's embedding space, {facts.space.id}")
+    return _views(spaces_of(facts.blocks), facts.space.id)
+
+
+def _views(spaces: IndexSpaces, own: str) -> Verdict:
+    """Judge the views of an index that has the model's."""
+    if spaces.other is None:
+        return ok(f"the index is of the model's embedding space, {own}")
+    if spaces.preferred != own:
+        preferred = spaces.views[spaces.preferred].model or spaces.preferred
+        return warning(f"the index prefers another model, {preferred}", "set it in [model], or go back: vectail reindex --rollback")
+    view = spaces.views[spaces.other]
+    days = (time.time() - view.since_ms / 1000) / _DAY_S
+    found = f"the index has a second view, of {view.model or spaces.other}, which is {view.state} for {max(days, 0.0):.1f} days"
+    if view.state == "building" and days > 1:
+        return warning(found, "vectail reindex --status says what it waits for; --drop gives it up")
+    return ok(found)
 
 
 def _owner(facts: ServerFacts) -> Verdict | None:

@@ -51,6 +51,8 @@ class DeadLetterReplay:
         """`sink` is the worker's own; `pause` waits for some seconds and returns True when the worker stops hard."""
         self._settings = settings
         self._sink = sink
+        self._own_view = sink.templates
+        """Of the model of the settings, with which missing templates are embedded."""
         self._is_running = is_running
         self._pause = pause
         self._replaying = threading.Lock()
@@ -58,10 +60,7 @@ class DeadLetterReplay:
     def replay(self, body: Mapping[str, object]) -> ReplayedJson:
         """Replay the letters that `ids` names, as PARTITION/OFFSET; returns what became of them. Raises Refused."""
         selectors = read_ids(body)
-        if not self._settings.kafka.index:
-            raise Refused("unavailable", "this worker indexes nothing (kafka.index): ask one that does, or use `vectail dlq replay`")
-        if not self._is_running():
-            raise Refused("unavailable", "the worker is starting or stopping")
+        self._check_ready()
         if not self._replaying.acquire(blocking=False):
             raise Refused("busy", "another replay is running")
         try:
@@ -80,6 +79,15 @@ class DeadLetterReplay:
             raise _unavailable(f"the replay stopped: {error}") from None
         finally:
             self._replaying.release()
+
+    def _check_ready(self) -> None:
+        """Raise Refused unless this worker can replay now."""
+        if not self._settings.kafka.index:
+            raise Refused("unavailable", "this worker indexes nothing (kafka.index): ask one that does, or use `vectail dlq replay`")
+        if not self._is_running():
+            raise Refused("unavailable", "the worker is starting or stopping")
+        if self._sink.templates is not self._own_view:
+            raise Refused("unavailable", "the index has changed its model: set it in [model] and restart this worker, then replay")
 
     def _replay(self, selectors: Sequence[LetterSelector]) -> ReplayedJson:
         kafka = self._settings.kafka

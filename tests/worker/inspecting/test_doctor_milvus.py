@@ -1,12 +1,13 @@
 """The doctor's judgements of Milvus on planted facts, and its questions to a real server and to a real folder of Milvus Lite."""
 
 import fcntl
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
-from sinks.index_spaces import VectorSpace
+from sinks.index_spaces import IndexSpaces, SpaceState, StoredSpace, VectorSpace, encode_spaces
 from sinks.milvus.fields import CollectionFound, CollectionLayout, FieldFound, blocks_layout, templates_layout
 from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.milvus.milvus_sink import MilvusSink
@@ -57,6 +58,16 @@ TEMPLATES = collection(templates_layout("vectail", SPACE))
 FACTS = ServerFacts(SETTINGS, 0.1, SPACE, "", "v2.6.1", BLOCKS, TEMPLATES, {"vectail": 12})
 NARROW = BLOCKS._replace(fields={**BLOCKS.fields, "places": FieldFound("VARCHAR", 9, key=False, optional=False)})
 OTHER = FACTS._replace(blocks=collection(blocks_layout("vectail"), vectail__space="0000", vectail__group="others"))
+
+
+def _changing(state: SpaceState, *, since_ms: int, preferred: str = SPACE.id) -> ServerFacts:
+    """Return an index whose model changes from or to another one."""
+    own = StoredSpace(dim=4, model="", state="ready", since_ms=0)
+    other = StoredSpace(dim=6, model="bge-small", state=state, since_ms=since_ms)
+    spaces = IndexSpaces(preferred=preferred, views={SPACE.id: own, "0123": other})
+    return FACTS._replace(blocks=collection(blocks_layout("vectail"), vectail__spaces=encode_spaces(spaces)))
+
+
 HALVES = FACTS._replace(settings=Settings(milvus=MilvusSettings(vector_type="FLOAT16")))
 WEEK = FACTS._replace(settings=Settings(index=IndexTable(retention_days=7)))
 KEPT = collection(blocks_layout("vectail"), **{"collection.ttl.seconds": str(7 * 86_400)})
@@ -72,6 +83,10 @@ def test_an_index_of_this_version_model_and_group_is_well() -> None:
     [
         ("index", FACTS._replace(seconds=3.0), "warning", "3 s"),
         ("version", FACTS, "ok", "Milvus 2.6.1"),
+        ("space", _changing("old", since_ms=0), "ok", "a second view, of bge-small, which is old"),
+        ("space", _changing("building", since_ms=int(time.time() * 1000)), "ok", "is building for 0.0 days"),
+        ("space", _changing("building", since_ms=0), "warning", "reindex --status"),
+        ("space", _changing("ready", since_ms=0, preferred="0123"), "warning", "prefers another model, bge-small"),
         ("version", HALVES._replace(version="v2.3.5"), "problem", "milvus.vector_type is FLOAT16"),
         ("version", FACTS._replace(version="v2.3.5"), "ok", "no BM25 and no indexes on arrays"),
         ("version", FACTS._replace(version="v2.2.9"), "warning", "2.2.9"),

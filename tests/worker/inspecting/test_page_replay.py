@@ -10,9 +10,11 @@ import pytest
 from confluent_kafka import Producer
 
 from producers.envelope import envelope
+from sinks.index_spaces import VectorSpace
 from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.milvus.milvus_sink import MilvusSink
 from sinks.sink import Sink
+from tests.fakes.sink import FakeSink
 from tests.model_fixture import CACHE
 from tests.worker.inspecting.audited_index import dead_letter, record
 from tests.worker.running import Ended, World, wait_until
@@ -21,7 +23,7 @@ from worker.asking.refusals import Refused
 from worker.connections import vector_space
 from worker.embedding.loaded import space_of
 from worker.embedding.model.prepared import PreparedModel
-from worker.inspecting.page_replay import MOST_IDS, read_ids
+from worker.inspecting.page_replay import MOST_IDS, DeadLetterReplay, read_ids
 from worker.service.shutdown import Ending
 from worker.settings.settings import Settings
 from worker.settings.tables import DecodeTable, EngineTable, ModelTable
@@ -163,3 +165,13 @@ def test_ids_that_are_none_are_refused(body: dict[str, Any]) -> None:
 def test_a_letter_that_is_named_twice_is_one_and_an_unknown_field_is_refused() -> None:
     assert [str(one) for one in read_ids({"ids": ["0/1", "1/0", "0/1"]})] == ["0/1", "1/0"]
     assert refusal(lambda: read_ids({"ids": ["0/1"], "all": True})).field == "all"
+
+
+def test_after_a_change_of_the_model_nothing_is_embedded_with_the_one_before() -> None:
+    sink = FakeSink()
+    sink.open()
+    replay = DeadLetterReplay(Settings(), sink, is_running=lambda: True, pause=lambda _s: False)
+    sink.open_view(VectorSpace(384, "space-2"), create=True)
+    sink.prefer("space-2")
+    refused = refusal(lambda: replay.replay({"ids": ["0/1"]}))
+    assert (refused.code, "has changed its model" in refused.reason) == ("unavailable", True)
