@@ -36,7 +36,7 @@ MOST_IN_ROOM: Final[Mapping[str, int]] = {
     "worker/embedding/pool": 850,
     "worker/estimate": 1_100,
     "worker/indexing": 5_550,
-    "worker/inspecting": 5_900,
+    "worker/inspecting": 5_950,
     "worker/masks": 950,
     "worker/querying": 4_450,
     "worker/reindex": 950,

@@ -84,7 +84,7 @@ def show_status(screen: Screen, document: ReindexJson) -> None:
     ]
     screen.lines(tables.table(document["views"], columns))
     for one in document["views"]:
-        if not one["loaded"] and one["state"] != "dropping":
+        if not one["loaded"] and one["state"] != "dropping" and one["space"] != document["asked"]:
             own = next((named(view) for view in document["views"] if view["space"] == document["asked"]), "its own")
             screen.say(f"This worker does not have {named(one)}, and goes on with {own}.")
     if len(document["views"]) == 1:

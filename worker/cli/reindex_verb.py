@@ -156,7 +156,8 @@ def _ask(settings: Settings, body: Mapping[str, object] | None = None) -> Reinde
         told: Any = answer.document
         return told  # type: ignore[no-any-return] # as the worker's document says
     error = answer.document.get("error") or {}
-    reason = f"the worker refuses: {error.get('reason') or HTTPStatus(answer.status).phrase}"
+    field = f"{error['field']}: " if error.get("field") else ""
+    reason = f"the worker refuses: {field}{error.get('reason') or HTTPStatus(answer.status).phrase}"
     if answer.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         reason += " (http.token of these settings)"
     if answer.status == HTTPStatus.TOO_MANY_REQUESTS or answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:

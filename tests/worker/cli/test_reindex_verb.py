@@ -148,6 +148,9 @@ def test_an_index_with_one_model_has_one_line_and_no_more(worker: ReindexWorker,
     worker.documents = [changed(filled_by="") | {"views": [view_of("", "ready", asked=True) | {"since_ms": 0}], "asked": OLD}]
     _head, only = run_here("reindex", "--status").out.splitlines()
     assert only.split() == ["embedding", "space", OLD, "yes", "10,000", "complete", "-"]
+    worker.documents[0]["views"][0].update(loaded=False, templates=None)  # it has just started, and not looked yet
+    _head, only = run_here("reindex", "--status").out.splitlines()
+    assert only.split() == ["embedding", "space", OLD, "yes", "-", "complete", "-"]
 
 
 def test_a_worker_without_the_new_model_says_so(worker: ReindexWorker, run_here: RunHere) -> None:
@@ -186,7 +189,7 @@ def test_a_refusal_is_its_reason_in_one_line(worker: ReindexWorker, run_here: Ru
     for words in (("--to", "bge-small"), ("--rollback",), ("--status",)):
         ended = run_here("reindex", *words)
         assert ended.exit_code == exit_code
-        assert in_one_line(ended) == f"the worker refuses: {refusal.reason}"
+        assert in_one_line(ended) == f"the worker refuses: {refusal}"
 
 
 def test_a_wrong_token_is_said(worker: ReindexWorker, run_here: RunHere, monkeypatch: pytest.MonkeyPatch) -> None:
