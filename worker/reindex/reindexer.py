@@ -111,6 +111,8 @@ class Reindexer:
         self.spaces: IndexSpaces | None = None
         """As they were when it last looked."""
         self._sink = sink
+        self.home_space, self.home_model = home.space.id, home.name
+        """Of the settings."""
         self._home = home
         self._models = models
         self._filler = filler
@@ -171,12 +173,15 @@ class Reindexer:
             self._sink.open_view(to, create=True)
         self._surroundings.fail_point("reindex_created")
         self._change(lambda now: waive(begin(now, self._home.space, self._home.name, to, model, self._now_ms()), waived))
+        self.progress, self._judged, self._judge_s = ReindexProgress(), None, -1e9
         self._surroundings.fail_point("reindex_begun")
 
     def roll_back(self) -> None:
         """Ask the view before again. Raises StepRefused, SinkBusy."""
         spaces = self._sink.spaces()
         roll_back(spaces, 0)
+        if spaces.other not in self._opened:
+            raise StepRefused("this worker does not have the model of the view before; ask one that has")
         self._complete(spaces)
         self._go_to(self._change(lambda now: roll_back(now, self._now_ms())))
 

@@ -138,7 +138,7 @@ class ModelChange(ModelsOfSpaces):
             "views": [
                 {
                     "space": space,
-                    "model": view.model,
+                    "model": view.model or (reindexer.home_model if space == reindexer.home_space else ""),
                     "state": view.state,
                     "since_ms": view.since_ms,
                     "preferred": space == spaces.preferred,

@@ -121,6 +121,7 @@ def test_a_view_that_fails_a_condition_is_not_asked_unless_that_is_accepted(sink
     assert worker.reindexer.progress.tally.failed == 2
     assert "complete" in worker.said[-1]
     worker.reindexer.start(NEW, "new-model", ("complete",))
+    assert (worker.reindexer.progress.findings, worker.reindexer.progress.error) == ([], "")
     worker.look(2)
     assert worker.reindexer.active == sink.spaces().preferred == NEW.id
 
@@ -192,6 +193,15 @@ def test_one_worker_fills_and_the_others_leave_it_alone(sink: FakeSink) -> None:
     assert sink.spaces().preferred == OLD.id
     now_s[0] += 10.0
     second.look(2)
+    assert sink.spaces().preferred == NEW.id
+
+
+def test_a_worker_does_not_go_back_to_a_model_that_it_does_not_have(sink: FakeSink, clock: Callable[[], float]) -> None:
+    changed(sink, clock)
+    later = new_worker(sink, clock, home=NEW, has=(NEW,))
+    later.look(2)
+    with pytest.raises(StepRefused, match="does not have the model"):
+        later.reindexer.roll_back()
     assert sink.spaces().preferred == NEW.id
 
 
