@@ -98,7 +98,11 @@ class Client:
 
     def told(self) -> dict[str, Any]:
         """Return how far the change is."""
-        return self.call("GET", "/api/reindex")[1]
+        until_s = time.monotonic() + _TIMEOUT_S
+        while (answer := self.call("GET", "/api/reindex"))[0] != http.client.OK:  # the index is busy
+            if time.monotonic() > until_s:
+                raise Wrong(f"the worker does not tell how far it is: {answer}")
+        return answer[1]
 
     def ask(self, question: str) -> Asked:
         """Ask by meaning."""
