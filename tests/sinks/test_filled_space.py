@@ -1,10 +1,12 @@
 """The space of an index is known before it is opened, and is unknown where there is no index or nobody answers."""
 
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from sinks.index_spaces import StoredSpace, VectorSpace
 from sinks.milvus.filled_space import filled_space
 from sinks.milvus.milvus_settings import MilvusSettings
 from tests.services.ports import free_port
@@ -23,6 +25,20 @@ def test_a_folder_says_its_space_while_a_worker_holds_it_and_afterwards(tmp_path
     sink.close()
     assert filled_space(settings) == SPACE.id
     assert filled_space(settings.model_copy(update={"collection": "others"})) is None
+
+
+@pytest.mark.process
+def test_a_folder_whose_model_has_changed_says_the_new_space(tmp_path: Path) -> None:
+    settings = MilvusSettings(uri=str(tmp_path / "index"))
+    sink = strong_sink(settings, SPACE)
+    sink.open()
+    other = VectorSpace(4, "space-2")
+    sink.open_view(other, create=True)
+    before = sink.spaces()
+    both = before.with_view(other.id, StoredSpace(dim=4, model="other", state="ready", since_ms=0))
+    assert sink.change_spaces(before, replace(both, preferred=other.id))
+    sink.close()
+    assert filled_space(settings) == other.id
 
 
 def test_a_folder_of_0_1_says_its_space(tmp_path: Path) -> None:
