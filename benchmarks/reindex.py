@@ -8,7 +8,7 @@ second model's are its own. The index goes from all-MiniLM-L6-v2-logs to all-Min
 
 - `seconds`: from the request until questions are answered with the second model, while no lines come in; 5 questions a second are asked.
 - `p99_wait_embed_s`: of these questions, what they waited for their vector; `capped_batch_s` is what a batch takes meanwhile, at most.
-- `unanswered`: questions without an answer through fill, flip and roll back. `mixed_answers`: answers that are neither the one model's
+- `unanswered`: questions without an answer through fill, flip, roll back and drop. `mixed_answers`: answers that are neither the one model's
   nor the other's, and those of the old one to questions that came 2 s after the flip or later.
 - `rollback_s`: one request. `bulk_loss_share`: by how much fewer lines a second are indexed while the second view is filled again.
 """
@@ -173,6 +173,9 @@ def _there_and_back(running: Running, client: Client, plan: Plan) -> Figures:
     client.change(do="rollback")
     back_s = time.monotonic()
     time.sleep(_LATE_S)
+    client.change(do="drop")
+    _wait(lambda: len(client.told()["views"]) == 1)
+    time.sleep(_LATE_S)
     asker.end()
     every = [*asker.comparable, *asker.new]
     mixed = [one for one in asker.comparable if one.hits not in (None, old[one.question], new[one.question])]
@@ -192,9 +195,7 @@ def _there_and_back(running: Running, client: Client, plan: Plan) -> Figures:
 
 
 def _loss(running: Running, client: Client, plan: Plan) -> float:
-    """Drop the second view, and fill it again while lines come in."""
-    client.change(do="drop")
-    _wait(lambda: len(client.told()["views"]) == 1)
+    """Fill the second view again while lines come in."""
     texts = list(synthetic(_FED, int(time.time() * 1000)))
     lists = ([text.encode() for text in copied(texts, copy)] for copy in count())
     with fed(running.settings, running.service, lists):

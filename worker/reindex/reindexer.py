@@ -192,8 +192,9 @@ class Reindexer:
         self._change(lambda now: give_up(now, self._now_ms()))
 
     def counts(self, spaces: IndexSpaces) -> Mapping[str, int]:
-        """Return the templates of each view that this worker has opened. Raises SinkBusy."""
-        return {space: self._opened[space][1].count() for space in spaces.views if space in self._opened}
+        """Return the templates of each view that this worker has opened and that stays. Raises SinkBusy."""
+        stays = [space for space, view in spaces.views.items() if space in self._opened and view.state != "dropping"]
+        return {space: self._opened[space][1].count() for space in stays}
 
     def are_same(self, counts: Mapping[str, int]) -> bool:
         """Whether both views, of which there are so many templates now, had the same when there were as many."""

@@ -104,6 +104,7 @@ def test_a_view_that_is_given_up_is_removed_when_nobody_can_wait_for_it_any_more
     began_ms = sink.spaces().views[OLD.id].since_ms
     while OLD.id in sink.spaces().views:
         assert sink.views[OLD.id]
+        assert worker.reindexer.counts(sink.spaces()).keys() == {NEW.id}
         worker.look()
     assert 1000 * clock() > began_ms + DROP_AFTER_MS
     assert list(sink.spaces().views) == [NEW.id]
