@@ -8,8 +8,8 @@ second model's are its own. The index goes from all-MiniLM-L6-v2-logs to all-Min
 
 - `seconds`: from the request until questions are answered with the second model, while no lines come in; 5 questions a second are asked.
 - `p99_wait_embed_s`: of these questions, what they waited for their vector; `capped_batch_s` is what a batch takes meanwhile, at most.
-- `unanswered`: questions without an answer through fill, flip, roll back and drop. `mixed_answers`: answers that are neither the one model's
-  nor the other's, and those of the old one to questions that came 2 s after the flip or later.
+- `unanswered`: questions without an answer through fill, flip, roll back and drop. `mixed_answers`: answers that are neither the one
+  model's nor the other's, and those of the old one to questions that came 2 s after the flip or later.
 - `rollback_s`: one request. `bulk_loss_share`: by how much fewer lines a second are indexed while the second view is filled again.
 """
 

@@ -5,8 +5,8 @@ models are mixed up, so it tells nothing about right and wrong (`docs/models.md`
 """
 
 import secrets
-import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ _SAMPLE: Final = 500
 _STRETCHES: Final = 20
 _SEARCHES: Final = 40
 _NEAREST: Final = 10
+_MORE_TRIES: Final = 2
 _SLOWER: Final = 2.0
 _NOISE_S: Final = 0.01
 """So much longer is never slow: on a machine that does other things, one search in twenty is late by this."""
@@ -41,7 +42,7 @@ class GateFinding(NamedTuple):
 
 
 def judge(
-    old: TemplateView, new: TemplateView, model: EmbedsTemplates, *, clock: Callable[[], float] = time.perf_counter
+    old: TemplateView, new: TemplateView, model: EmbedsTemplates, clock: Callable[[], float]
 ) -> tuple[list[GateFinding], float | None]:
     """Return every condition, and the overlap of the ten nearest templates, 0 … 1; None without templates. Raises as the sink does."""
     sample = _sample(new)
@@ -52,7 +53,11 @@ def judge(
     both = list(vectors)[:_SEARCHES]
     of_old = old.vectors(both)
     asked = [one for one in both if one in of_old]
-    speed, overlap = _searches([of_old[one] for one in asked], [vectors[one] for one in asked], old, new, clock)
+    searched = partial(_searches, [of_old[one] for one in asked], [vectors[one] for one in asked], old, new, clock)
+    speed, overlap = searched()
+    for _ in range(_MORE_TRIES):  # other work on the machine is slow now and then, a slow view always is
+        if not speed.is_met:
+            speed, overlap = searched()
     return [*findings, speed], overlap
 
 

@@ -267,7 +267,7 @@ class Reindexer:
         self._surroundings.fail_point("reindex_filled")
         if not self._fill(source, target, model, other):  # what came meanwhile
             return
-        self.progress.findings, self.progress.overlap = judge(source, target, model)
+        self.progress.findings, self.progress.overlap = judge(source, target, model, clock)
         self._surroundings.fail_point("reindex_judged")
         failed = [one for one in self.progress.findings if not one.is_met and one.name not in waived]
         if failed:
