@@ -113,4 +113,14 @@ REINDEX_MUTATIONS: Changes = {
         "change.asked ?",
         "page/test_operations.py::lag_tells_how_far_a_change_of_the_model_is_only_while_the_index_has_two",
     ),
+    "worker/reindex/space_model.py: a worker that drains while it fills crashes": (
+        "        except RuntimeError:  # the embedder is closed: the worker ends\n",
+        "        except ZeroDivisionError:\n",
+        "worker/reindex/test_space_model.py::an_embedder_that_has_ended_ends_it_without_a_crash",
+    ),
+    "worker/reindex/gate.py: one slow moment of the machine fails a view": (
+        "_MORE_TRIES: Final = 2",
+        "_MORE_TRIES: Final = 0",
+        "worker/reindex/test_gate.py::a_view_that_is_slow_to_search_fails_and_one_that_was_slow_for_a_moment_does_not",
+    ),
 }

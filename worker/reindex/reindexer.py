@@ -141,6 +141,8 @@ class Reindexer:
             try:
                 self.look()
             except SinkBusy as error:
+                if self._is_stopping():
+                    return
                 self._say_sometimes("busy", f"the model change waits for the index: {error}")
 
     def look(self) -> None:

@@ -9,6 +9,7 @@ from worker.embedding.batcher import Urgency
 from worker.embedding.encoded_text import Embedded, EmbeddingLate, EncodedText, Submit
 from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.vectors import Outcome, TokenIds
+from worker.embedding.tokenizer import Tokenizer
 from worker.runtime.stage import Abandoned
 
 _LOOK_S = 0.2
@@ -34,7 +35,8 @@ class SpaceModel:
         self.name = loaded.prepared.name
         self._prefix = loaded.prepared.document_prefix
         self._max_tokens = loaded.prepared.max_tokens
-        self._tokenizer = loaded.new_tokenizer()
+        self._loaded = loaded
+        self._opened: Tokenizer | None = None
         self._submit = submit
         self._urgency = urgency
         self._requester = requester
@@ -42,7 +44,7 @@ class SpaceModel:
 
     def embed(self, texts: Sequence[TemplateText]) -> list[Outcome]:
         """Return one outcome per text, in order. Texts that are longer than the model takes are cut. Raises Abandoned."""
-        encoded = self._tokenizer.encode([self._prefix + text for text in texts])
+        encoded = self._tokenizer().encode([self._prefix + text for text in texts])
         asked = [EncodedText(self._fitted(encoded.text(i)), None, topic=self._requester, urgency=self._urgency) for i in range(len(texts))]
         outcomes: dict[int, Outcome] = {}
         arrived = threading.Event()
@@ -55,7 +57,10 @@ class SpaceModel:
             if len(outcomes) == len(texts):
                 arrived.set()
 
-        self._submit(asked, take)
+        try:
+            self._submit(asked, take)
+        except RuntimeError:  # the embedder is closed: the worker ends
+            raise Abandoned from None
         while texts and not arrived.wait(_LOOK_S):
             if self._is_abandoned():
                 raise Abandoned
@@ -63,11 +68,18 @@ class SpaceModel:
 
     def close(self) -> None:
         """Free the tokenizer."""
-        self._tokenizer.close()
+        if self._opened is not None:
+            self._opened.close()
+
+    def _tokenizer(self) -> Tokenizer:
+        """Return the tokenizer, made when it is first needed: most workers never change their model."""
+        if self._opened is None:
+            self._opened = self._loaded.new_tokenizer()
+        return self._opened
 
     def _fitted(self, ids: TokenIds) -> TokenIds:
         if len(ids) <= self._max_tokens:
             return ids
         ids = ids[: self._max_tokens].copy()
-        ids[-1] = self._tokenizer.encode([""]).text(0)[-1]
+        ids[-1] = self._tokenizer().encode([""]).text(0)[-1]
         return ids
