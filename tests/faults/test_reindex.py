@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,12 +47,15 @@ class Change:
     def states(self) -> dict[str, str]:
         return {view["space"]: view["state"] for view in self.told()["views"]}
 
+    def wait_running(self) -> None:
+        self.pages.wait_until("running", lambda: json.loads(self.pages.get("/api/status")[1])["phase"] == "running")
+
     def wait_asked(self, model: PreparedModel) -> None:
         self.pages.wait_until("asked", lambda: self.told()["asked"] == space_of(model).id, SOON_S)
 
-    def wait_same(self) -> None:
+    def wait_same(self, within_s: float = SOON_S) -> None:
         """Wait until both views have the same templates, or there is one."""
-        self.pages.wait_until("followed", lambda: (told := self.told())["same"] or len(told["views"]) == 1, SOON_S)
+        self.pages.wait_until("followed", lambda: (told := self.told())["same"] or len(told["views"]) == 1, within_s)
 
 
 class Asking:
@@ -156,7 +160,7 @@ def test_a_worker_that_is_killed_at_any_point_is_followed_by_one_that_ends_compl
     assert first.wait() == KILLED
     second = scene.start(**_settings(other))
     after = Change(second, other)
-    after.pages.wait_until("running", lambda: json.loads(after.pages.get("/api/status")[1])["phase"] == "running")
+    after.wait_running()
     if space_of(other).id not in after.states():
         after.start()
     after.wait_asked(other)
@@ -169,23 +173,27 @@ def test_a_worker_that_is_killed_at_any_point_is_followed_by_one_that_ends_compl
 
 
 @pytest.mark.long
-def test_three_workers_share_an_index_and_one_of_them_has_not_the_new_model(server_scene: Scene, other: PreparedModel) -> None:
+def test_three_workers_share_an_index_and_one_of_them_has_not_the_new_model(
+    server_scene: Scene, other: PreparedModel, tmp_path: Path
+) -> None:
     scene = server_scene
     rich = [_indexed(scene, **_settings(other)), scene.start(**_settings(other))]
-    poor = scene.start()
+    poor = scene.start(model__cache=str(tmp_path / "no models"))
     changes = [Change(worker, other) for worker in (*rich, poor)]
-    asking = [Asking(change.pages) for change in changes]
+    for change in changes:
+        change.wait_running()
+    asking = [Asking(change.pages) for change in changes[1:]]
     changes[0].start()
     for change in changes[:2]:
         change.wait_asked(other)
     scene.topics.send(RECORDS, strange)
     scene.wait_all_committed(poor)
     rich[0].kill()
-    changes[1].wait_same()
+    changes[1].wait_same(2 * SOON_S)  # the lease of the one that is gone ends first
     assert changes[2].told()["asked"] != space_of(other).id
-    for one in asking[1:]:
+    for one in asking:
         one.end()
-    assert [one.wrong for one in asking[1:]] == [[], []]
+    assert [one.wrong for one in asking] == [[], []]
     scene.drain(poor)
     scene.drain(rich[1])
     scene.model = other
