@@ -90,6 +90,11 @@ class FakeSink:
         """Called with templates or blocks before they are stored, outside the lock; may raise."""
         self.lock = threading.Lock()
 
+    def belong_to(self, space: VectorSpace) -> None:
+        """Be the index of a model's embedding space, unless it is one already."""
+        if HOME in self.views and len(self.views) == 1:
+            self.views, self.kept_spaces = {space.id: self.templates}, one_view(space)
+
     @property
     def retention_s(self) -> float | None:
         return self.lifetime_s

@@ -15,7 +15,6 @@ from producers import dead_letters, replies
 from producers.dead_letters import TopicLetterBox
 from producers.kafka import EmbeddedBroker, KafkaProducer, OutgoingRecord
 from producers.replies import ReplySender
-from sinks.index_spaces import one_view
 from sinks.line import Line
 from sinks.reading.between import RecordRange
 from sinks.reading.reader import BlockReader
@@ -105,7 +104,7 @@ class World:
 
     def __init__(self, model: PreparedModel, words: Tokenizer) -> None:
         self.broker = EmbeddedBroker()
-        self.sink: Sink = sink_of(model)
+        self.sink: Sink = FakeSink()
         self.connect_redis: Callable[[Crash], RedisCache] | None = None
         self.http: Listening | None = None
         """Where the next service answers over HTTP."""
@@ -164,6 +163,8 @@ class World:
             golden=golden_of(self.engine, self._words),
             new_engine=self._another_engine,
         )
+        if isinstance(self.sink, FakeSink):
+            self.sink.belong_to(vector_space(model.space))
         servers = settings.kafka.bootstrap_servers
         self.dead_letter_producer = KafkaProducer(servers, dead_letters.PRODUCER_PROPERTIES, say=self.said.append)
         reply_producer = KafkaProducer(servers, replies.PRODUCER_PROPERTIES, say=self.said.append)
@@ -251,13 +252,6 @@ class World:
             running.join()
         self._producer.close(0.0)
         self.broker.close()
-
-
-def sink_of(model: PreparedModel) -> FakeSink:
-    """Return an empty sink whose templates are in the space of a model."""
-    sink, space = FakeSink(), vector_space(space_of(model))
-    sink.views, sink.kept_spaces = {space.id: sink.templates}, one_view(space)
-    return sink
 
 
 def opened_copy(sink: FakeSink) -> FakeSink:
