@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.runtime.fail_point import KILLED, POINTS, UnknownFailPoint, fail_point
+from worker.runtime.fail_point import KILLED, POINTS, REINDEX_POINTS, UnknownFailPoint, fail_point
 
 ROOT = Path(__file__).parents[3]
 
