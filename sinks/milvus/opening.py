@@ -69,12 +69,10 @@ def open_collections(client: MilvusConnection, wishes: Wishes) -> Opened:
     """Create what is missing and check what is there; without `create`, only check. Raises SinkMismatch or MilvusFault."""
     settings, space = wishes.settings, wishes.space
     capable = backend(client.version(), local=wishes.local)
-    choice = choose(settings, capable)
-    before = client.describe(settings.collection), client.describe(templates_name(settings.collection, space.id))
-    bm25 = has_bm25(settings, capable, before[1])
-    templates = templates_layout(settings.collection, space, choice, bm25=bm25)
-    if before[0] is not None:
-        check_owner(before[0], space, wishes.group, adopt=wishes.adopt)
+    before = client.describe(settings.collection)
+    templates, templates_before = wanted_templates(client, settings, space, capable)
+    if before is not None:
+        check_owner(before, space, wishes.group, adopt=wishes.adopt)
     kept = properties(space, wishes.group) if wishes.create else None
     store, blocks = _open_blocks(client, wishes, capable, kept)
     check_owner(blocks, space, wishes.group, adopt=wishes.adopt)
@@ -83,11 +81,20 @@ def open_collections(client: MilvusConnection, wishes: Wishes) -> Opened:
     if wishes.create:
         _adopt(client, blocks, wishes)
     if wishes.create and not wishes.local:
-        is_new = None in before
+        is_new = before is None or templates_before is None
         blocks, found = set_lifetimes(client, blocks, found, wishes.retention_s, wishes.now_s, None if is_new else wishes.say)
     return Opened(
         store, templates, found.index_type, (found.id, blocks.id), blocks.ttl_s or None, blocks.properties.get(CLOCK_PROPERTY, "")
     )
+
+
+def wanted_templates(
+    client: MilvusConnection, settings: MilvusSettings, space: VectorSpace, capable: Backend
+) -> tuple[CollectionLayout, CollectionFound | None]:
+    """Return how the templates' collection of a space is to look, and what is there. Raises SinkMismatch for wishes that cannot be had."""
+    there = client.describe(templates_name(settings.collection, space.id))
+    bm25 = has_bm25(settings, capable, there)
+    return templates_layout(settings.collection, space, choose(settings, capable), bm25=bm25), there
 
 
 def _open_blocks(

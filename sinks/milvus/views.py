@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from sinks.index_spaces import IndexSpaces, VectorSpace, encode_spaces
-from sinks.milvus.backend import backend, choose, has_bm25
+from sinks.milvus.backend import backend
 from sinks.milvus.collections import check_space, ensure, properties, spaces_of
 from sinks.milvus.fields import (
     SPACE_PARTS_PROPERTY,
@@ -20,7 +20,7 @@ from sinks.milvus.fields import (
 from sinks.milvus.lending import Lending
 from sinks.milvus.lite import names_server
 from sinks.milvus.milvus_settings import MilvusSettings
-from sinks.milvus.opening import Opened, set_lifetimes
+from sinks.milvus.opening import Opened, set_lifetimes, wanted_templates
 from sinks.milvus.template_rows import MilvusTemplates
 from sinks.sink import SinkBroken, SinkBusy, SinkMismatch
 
@@ -74,9 +74,7 @@ class MilvusViews:
         settings = self._settings
         with self._lent.calls() as client:
             capable = backend(client.version(), local=self._is_local)
-            there = client.describe(templates_name(settings.collection, space.id))
-            choice = choose(settings, capable)
-            layout = templates_layout(settings.collection, space, choice, bm25=has_bm25(settings, capable, there))
+            layout, _ = wanted_templates(client, settings, space, capable)
             found = ensure(client, layout, capable, create=properties(space, self._group) if create else None)
             check_space(found, space)
             if create and not self._is_local:

@@ -9,8 +9,8 @@ REINDEX_MUTATIONS: Changes = {
         "worker/reindex/test_reindexer.py::a_view_that_fails_a_condition_is_not_asked_unless_that_is_accepted",
     ),
     "worker/reindex/gate.py: vectors of another model pass the gate": (
-        'return GateFinding("vectors", worst >= LEAST_COSINE and not unusable, told)',
-        'return GateFinding("vectors", not unusable, told)',
+        'return GateFinding("vectors", worst >= LEAST_COSINE and not uneven, told)',
+        'return GateFinding("vectors", not uneven, told)',
         "worker/reindex/test_reindexer.py::vectors_of_another_model_in_the_new_view_are_found",
     ),
     "worker/reindex/filling.py: a view is filled from the start by whoever takes over": (

@@ -11,7 +11,8 @@ from typing import Final, Protocol
 from sinks.index_spaces import VectorSpace
 from sinks.row import TemplateId, TemplateRow, TemplateText
 from sinks.sink import TemplateView
-from worker.embedding.model.vectors import EmbeddingFailed, Outcome
+from worker.embedding.model.vectors import EmbeddingFailed
+from worker.inspecting.vector_audit import EmbedsTexts
 from worker.runtime.stage import Abandoned
 
 _PAGE: Final = 2_000
@@ -25,14 +26,11 @@ BUSY_SHARE: Final = 0.12
 """Of the time that is computed in while the worker indexes: both want all cores."""
 
 
-class EmbedsTemplates(Protocol):
-    """A model that templates are embedded with: `SpaceModel`, or one of tests."""
+class EmbedsTemplates(EmbedsTexts, Protocol):
+    """A model with the space that its vectors are of: `SpaceModel`, or one of tests. `embed` raises Abandoned."""
 
     space: VectorSpace
     name: str
-
-    def embed(self, texts: Sequence[TemplateText]) -> list[Outcome]:
-        """Return one outcome per text, in order. Raises Abandoned."""
 
 
 @dataclass(slots=True)

@@ -19,11 +19,12 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from sinks.index_spaces import IndexSpaces, VectorSpace
 from sinks.sink import Sink, SinkBusy, SinkMismatch, SinkRejected, TemplateView
 from worker.embedding.model.errors import ModelError
+from worker.inspecting.busy_retry import BusyRetry
 from worker.reindex.filling import EmbedsTemplates, Filler, FillTally
 from worker.reindex.gate import GateFinding, judge
 from worker.reindex.space_changes import (
@@ -50,27 +51,26 @@ LONGEST_REST_S: Final = 40.0
 _SAY_AGAIN_S: Final = 60.0
 _LOAD_AGAIN_S: Final = 20.0
 _JUDGE_AGAIN_S: Final = 600.0
+_PATIENCE_S: Final = 10.0
+"""For the index, while a view is judged."""
 _TRIES: Final = 5
 """To change what the index says while others change it."""
 
 
-class ModelsOfSpaces:
-    """Models by the names that the index keeps; the worker implements it.
+class ModelsOfSpaces(Protocol):
+    """Models by the names that the index keeps.
 
     Thread: the reindexer's.
     """
 
     def open(self, name: str, space: str, view: TemplateView) -> EmbedsTemplates:
         """Load a model and begin to embed with it. Raises ModelError: there is none of that name, or it is of another space."""
-        raise NotImplementedError
 
     def use(self, space: str) -> None:
         """Embed questions and new templates with an opened model from now on."""
-        raise NotImplementedError
 
     def close(self, space: str) -> None:
         """Unload an opened model that is not used."""
-        raise NotImplementedError
 
 
 @dataclass(slots=True)
@@ -117,6 +117,7 @@ class Reindexer:
         self._models = models
         self._filler = filler
         self._surroundings = surroundings
+        self._busy_retry = BusyRetry(limit_s=_PATIENCE_S, say=surroundings.say, pause=surroundings.pause, clock=surroundings.clock)
         self._owner = owner
         self._fills = fills
         self._is_stopping = is_stopping
@@ -269,7 +270,7 @@ class Reindexer:
         self._surroundings.fail_point("reindex_filled")
         if not self._fill(source, target, model, other):  # what came meanwhile
             return
-        self.progress.findings, self.progress.overlap = judge(source, target, model, clock)
+        self.progress.findings, self.progress.overlap = judge(source, target, model, self._busy_retry)
         self._surroundings.fail_point("reindex_judged")
         failed = [one for one in self.progress.findings if not one.is_met and one.name not in waived]
         if failed:

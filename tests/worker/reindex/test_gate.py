@@ -1,5 +1,7 @@
 """What a filled view must hold before it is asked."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -7,6 +9,7 @@ from numpy.typing import NDArray
 from sinks.sink import TemplateHit
 from tests.fakes.sink import FakeSink, FakeTemplates
 from tests.worker.reindex.two_models import NEW, OLD, HashModel
+from worker.inspecting.busy_retry import BusyRetry
 from worker.reindex.gate import judge
 
 
@@ -20,6 +23,10 @@ def views() -> tuple[FakeTemplates, FakeTemplates]:
     sink.templates.upsert([HashModel(OLD).row(text) for text in texts])
     new.upsert([HashModel(NEW).row(text) for text in texts])
     return sink.templates, new
+
+
+def _retry(clock: Callable[[], float]) -> BusyRetry:
+    return BusyRetry(limit_s=1.0, say=lambda _line: None, pause=lambda _s: False, clock=clock)
 
 
 def _slower(view: FakeTemplates, now_s: list[float], *, by_s: list[float]) -> None:
@@ -40,22 +47,23 @@ def test_a_view_that_is_slow_to_search_fails_and_one_that_was_slow_for_a_moment_
     now_s = [0.0]
     _slower(old, now_s, by_s=[0.02])
     _slower(new, now_s, by_s=[*[1.0] * 41, 0.03])
-    findings, overlap = judge(old, new, HashModel(NEW), lambda: now_s[0])
+    findings, overlap = judge(old, new, HashModel(NEW), _retry(lambda: now_s[0]))
     assert {one.name: one.is_met for one in findings} == {"complete": True, "vectors": True, "speed": True}
     assert overlap is not None
     assert 0 <= overlap < 1
     _slower(new, now_s, by_s=[0.03])
-    findings, _ = judge(old, new, HashModel(NEW), lambda: now_s[0])
+    findings, _ = judge(old, new, HashModel(NEW), _retry(lambda: now_s[0]))
     assert [one.name for one in findings if not one.is_met] == ["speed"]
 
 
 @pytest.mark.parametrize("wrong", ["missing", "another length", "another vector"])
 def test_what_is_not_as_the_model_makes_it_fails(views: tuple[FakeTemplates, FakeTemplates], wrong: str) -> None:
     old, new = views
-    template, row = next(iter(new.items()))
+    template = min(new)
+    row = new[template]
     if wrong == "missing":
         del new[template]
     else:
         new[template] = row._replace(vector=row.vector * 2 if wrong == "another length" else -row.vector)
-    findings, _ = judge(old, new, HashModel(NEW), lambda: 0.0)
+    findings, _ = judge(old, new, HashModel(NEW), _retry(lambda: 0.0))
     assert [one.name for one in findings if not one.is_met] == ["complete" if wrong == "missing" else "vectors"]
