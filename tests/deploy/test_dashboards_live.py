@@ -23,8 +23,10 @@ from tests.services.redis import local_redis
 
 WITHIN_S = 90.0
 OURS = [query for query in queries() if query.source == 1]
-NO_FIGURE = ("Time to drain", "Time to drain by partition")
-"""Without a lag it is 0 / 0, and +Inf while the lag grows."""
+NO_FIGURE = ("Time to drain", "Time to drain by partition", "Worst stored vector")
+"""Without a lag it is 0 / 0, and +Inf while the lag grows; and stored vectors are first compared after ten minutes."""
+ONLY_UNDER_LOAD = "vectail:record_busy_seconds:loaded"
+"""Recorded while a worker is busy for more than a third of the time; this one may be faster than that."""
 
 
 class Watched(NamedTuple):
@@ -94,12 +96,13 @@ def test_a_query_on_our_metrics_has_data(watched: Watched, subtests: pytest.Subt
 
 
 def test_rules_are_evaluated_and_have_results(watched: Watched) -> None:
-    recorded = [rule["record"] for rule in rules() if "record" in rule]
+    missing = {rule["record"] for rule in rules() if "record" in rule} - {ONLY_UNDER_LOAD}
 
-    def all_there() -> bool:
-        return all(has_figure(watched.prometheus, name) for name in recorded)
+    def none_is_missing() -> bool:
+        missing.difference_update([name for name in missing if has_figure(watched.prometheus, name)])
+        return not missing
 
-    assert watched.prometheus.wait_for(all_there, WITHIN_S)
+    assert watched.prometheus.wait_for(none_is_missing, WITHIN_S), missing
     found = watched.prometheus.rules()
     assert len(found) == len(rules())
     assert [(rule["name"], rule.get("lastError")) for rule in found if rule["health"] != "ok"] == []

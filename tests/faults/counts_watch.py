@@ -29,6 +29,8 @@ from tests.faults.counts_feed import CountsFeed
 from tests.faults.pages import Pages
 from tests.faults.worker_process import WAIT_S, WorkerProcess
 
+ANSWERS_S = 300.0
+"""For some dozens of answers under load: minutes where a machine has other work."""
 _PAUSE_S = 0.02
 _OVER_SHARE = 0.6
 """Of the questions: all lines of their windows are settled, so their answers must be exact."""
@@ -80,12 +82,12 @@ class CountsWatch:
         """Ask this one from now on."""
         self._pages = None if worker is None else Pages(worker)
 
-    def wait_for_answers(self, answers: int, worker: WorkerProcess) -> None:
-        """Wait until so many more are right and complete, while the worker lives."""
-        enough, until_s = self.outcomes["right"] + answers, time.monotonic() + WAIT_S
-        while self.outcomes["right"] < enough:
+    def wait_for_answers(self, answers: int, worker: WorkerProcess, *, exact: int = 0) -> None:
+        """Wait until so many more are right and complete, and so many in all were `exact`, while the worker lives."""
+        enough, until_s = self.outcomes["right"] + answers, time.monotonic() + ANSWERS_S
+        while self.outcomes["right"] < enough or self.exact.total() < exact:
             self._raise_failure()
-            assert time.monotonic() < until_s, f"{self.outcomes} of {enough}: {worker.lines[-10:]}"
+            assert time.monotonic() < until_s, f"{self.outcomes} of {enough}, {self.exact} of {exact}: {worker.lines[-10:]}"
             assert worker.stays_alive(_PAUSE_S), f"the worker ended: {worker.lines}"
 
     def wait_for_end(self, worker: WorkerProcess) -> int:

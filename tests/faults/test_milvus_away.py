@@ -162,7 +162,7 @@ def test_in_a_black_hole_a_revocation_and_a_drain_end_in_time_and_the_other_memb
 
 
 def _members(scene: Scene) -> set[str]:
-    admin = AdminClient({"bootstrap.servers": scene.topics.bootstrap})
+    admin = AdminClient({"bootstrap.servers": scene.topics.bootstrap, "log_level": 0})
     described = admin.describe_consumer_groups([scene.topics.group])[scene.topics.group].result(WAIT_S)
     return {member.member_id for member in described.members}
 

@@ -51,7 +51,7 @@ def owners(admin: AdminClient, group: str) -> list[set[int]]:
 
 def wait_shared(scene: Scene) -> tuple[int, int]:
     """Wait until two members share the partitions; return one partition of each."""
-    admin = AdminClient({"bootstrap.servers": scene.topics.bootstrap})
+    admin = AdminClient({"bootstrap.servers": scene.topics.bootstrap, "log_level": 0})
     until_s = time.monotonic() + WAIT_S
     while not (len(owned := owners(admin, scene.topics.group)) == 2 and all(owned)):
         assert time.monotonic() < until_s, owned

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog,
 
 CHROMIUM = Path("/usr/bin/chromium")
 PICTURES = Path(__file__).parents[2] / ".cache" / "page"
-WAIT_MS = 20_000
+WAIT_MS = 60_000
 """How long anything may take to appear: far more than it takes on a busy machine."""
 WIDE, HIGH = 1280, 900
 REFUSED = "Failed to load resource"

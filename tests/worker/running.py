@@ -207,7 +207,7 @@ class World:
 
     def committed(self, topic: str | None = None, group: str | None = None) -> int:
         """Return the sum of a group's committed offsets, over all partitions; those of the logs unless told otherwise."""
-        client = Consumer({"bootstrap.servers": self.broker.bootstrap_servers, "group.id": group or self.kafka.group})
+        client = Consumer({"bootstrap.servers": self.broker.bootstrap_servers, "log_level": 0, "group.id": group or self.kafka.group})
         try:
             places = [TopicPartition(topic or self.topic, partition) for partition in range(PARTITIONS)]
             return sum(max(place.offset, 0) for place in client.committed(places, timeout=WAIT_S))
@@ -216,7 +216,9 @@ class World:
 
     def dead_letters(self, count: int) -> list[dict[str, bytes]]:
         """Return headers and `value` of all dead letters; waits for `count`, and a moment for one too many."""
-        client = Consumer({"bootstrap.servers": self.broker.bootstrap_servers, "group.id": "reader", "auto.offset.reset": "earliest"})
+        client = Consumer(
+            {"bootstrap.servers": self.broker.bootstrap_servers, "log_level": 0, "group.id": "reader", "auto.offset.reset": "earliest"}
+        )
         try:
             client.assign([TopicPartition(self.kafka.dead_letter_topic, partition, 0) for partition in range(PARTITIONS)])
             found: list[Message] = []

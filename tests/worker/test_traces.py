@@ -66,8 +66,8 @@ def traced(receiver: Receiver) -> TracingTable:
 def reply_to(world: World, question: dict[str, object]) -> dict[str, bytes]:
     """Ask as a traced client does; returns the headers of the reply."""
     servers = world.broker.bootstrap_servers
-    reader = Consumer({"bootstrap.servers": servers, "group.id": "asker", "auto.offset.reset": "earliest"})
-    producer = Producer({"bootstrap.servers": servers})
+    reader = Consumer({"bootstrap.servers": servers, "log_level": 0, "group.id": "asker", "auto.offset.reset": "earliest"})
+    producer = Producer({"bootstrap.servers": servers, "log_level": 0})
     try:
         reader.assign([TopicPartition(world.kafka.reply_topic, partition, 0) for partition in range(4)])
         headers: list[tuple[str, str | bytes | None]] = [
@@ -84,7 +84,7 @@ def reply_to(world: World, question: dict[str, object]) -> dict[str, bytes]:
 
 
 def send_traced(world: World, values: list[bytes]) -> None:
-    producer = Producer({"bootstrap.servers": world.broker.bootstrap_servers})
+    producer = Producer({"bootstrap.servers": world.broker.bootstrap_servers, "log_level": 0})
     for value in values:
         producer.produce(world.topic, value, headers=[("traceparent", ORIGIN)], partition=0)
     assert producer.flush(WAIT_S) == 0

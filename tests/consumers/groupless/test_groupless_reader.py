@@ -128,7 +128,7 @@ def test_records_that_are_gone_are_an_error_and_not_a_jump(kafka: KafkaServer, r
     place = Partition(unique("gone"), 0)
     kafka.create_topic(place.topic)
     send(kafka.bootstrap, place, 10)
-    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
     (removed,) = admin.delete_records([TopicPartition(*place, 6)]).values()
     removed.result(WAIT_S)
     assert real.offset_ranges([place], WAIT_S) == {place: OffsetRange(6, 10)}
@@ -139,7 +139,7 @@ def test_records_that_are_gone_are_an_error_and_not_a_jump(kafka: KafkaServer, r
 
 def test_the_epoch_is_of_this_topic_and_not_of_its_name(kafka: KafkaServer, real: GrouplessReader, unique: Unique) -> None:
     name = unique("epoch")
-    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
     epochs = []
     for _ in range(2):
         kafka.create_topic(name)

@@ -69,7 +69,7 @@ def test_what_was_repaired_or_read_inside_is_said(tmp_path: Path) -> None:
 
 def produce(broker: EmbeddedBroker, topic: str, *lines: bytes, timestamp: int) -> dict[str, Any]:
     """Send lines to partitions 0 and 1 in turn, each a millisecond after the one before; returns the settings that find them."""
-    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0})
     for number, line in enumerate(lines):
         producer.produce(topic, line, partition=number % 2, timestamp=timestamp + number)
     assert producer.flush(30) == 0
@@ -138,7 +138,7 @@ def test_of_a_topic_the_newest_records_are_read_with_kafkas_time_and_no_group_is
     ]  # fmt: skip
     broken = told["records"][-1]["entries"][0]
     assert (broken["time"], broken["time_from"]) == (KAFKA_MS + 5, "kafka")
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0})
     assert admin.list_consumer_groups(request_timeout=10).result().valid == []
 
 

@@ -39,6 +39,7 @@ NEEDS = {
     "verify": "milvus",
     "verify --vectors": "milvus",
     "compact": "kafka milvus",
+    "reindex --status": "",
     "templates": "kafka worker",
     "templates --direct": "milvus",
     "templates --suggest FILE": "",

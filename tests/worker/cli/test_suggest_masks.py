@@ -75,14 +75,14 @@ def test_without_a_suggestion_that_is_said(tmp_path: Path) -> None:
 def test_of_a_topic_the_newest_records_are_read_and_no_group_is_left() -> None:
     broker = EmbeddedBroker()
     try:
-        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0})
         for number, line in enumerate((*["disk full"] * 20, *LINES)):
             producer.produce("logs", line.encode(), partition=number % 2)
         assert producer.flush(30) == 0
         tables = {"kafka": {"bootstrap_servers": broker.bootstrap_servers}}
         facts = suggest("logs", tables=tables, sample_lines=6)
         assert (facts["basis"], facts["lines"], facts["templates"], facts["templates_after"]) == ("newest", 6, 6, 1)
-        admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0})
         assert admin.list_consumer_groups(request_timeout=10).result().valid == []
         with pytest.raises(CommandFailed, match="does not exist") as failed:
             suggest("nowhere", tables=tables)

@@ -84,7 +84,7 @@ def test_an_index_of_this_version_model_and_group_is_well() -> None:
         ("index", FACTS._replace(seconds=3.0), "warning", "3 s"),
         ("version", FACTS, "ok", "Milvus 2.6.1"),
         ("space", _changing("old", since_ms=0), "ok", "a second view, of bge-small, which is old"),
-        ("space", _changing("building", since_ms=int(time.time() * 1000)), "ok", "is building for 0.0 days"),
+        ("space", _changing("building", since_ms=int(time.time() * 1000)), "ok", "is building for 0."),
         ("space", _changing("building", since_ms=0), "warning", "reindex --status"),
         ("space", _changing("ready", since_ms=0, preferred="0123"), "warning", "prefers another model, bge-small"),
         ("version", HALVES._replace(version="v2.3.5"), "problem", "milvus.vector_type is FLOAT16"),

@@ -63,7 +63,14 @@ def test_while_the_log_group_rebalances_and_waits_for_its_open_lines(world: Worl
         for partition in range(PARTITIONS):  # whichever goes away, lines of it are open
             world.send(lines_of(CAP // PARTITIONS), partition=partition)
         assert begun.wait(WAIT_S)
-        other = Consumer({"bootstrap.servers": world.broker.bootstrap_servers, "group.id": world.kafka.group, "group.protocol": "consumer"})
+        other = Consumer(
+            {
+                "bootstrap.servers": world.broker.bootstrap_servers,
+                "log_level": 0,
+                "group.id": world.kafka.group,
+                "group.protocol": "consumer",
+            }
+        )
         other.subscribe([world.topic])
         wait_until(lambda: other.poll(0.05) or is_revoking(running), "a rebalance")
         assert found(world, "disk failed") == [FIRST]
