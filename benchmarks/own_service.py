@@ -32,6 +32,7 @@ class KeptEngine:
     def __init__(self, engine: Engine) -> None:
         self.kept = engine
         self.name, self.dim, self.max_tokens, self.batch_tokens = engine.name, engine.dim, engine.max_tokens, engine.batch_tokens
+        self.on_cpu = engine.on_cpu
 
     def embed(self, batch: Sequence[TokenIds]) -> Vectors:
         """Embed one batch."""

@@ -37,6 +37,7 @@ class MadeUpEngine:
     """
 
     name = "made up"
+    on_cpu = True
     batch_tokens = 8_192
 
     def __init__(self, dim: int, max_tokens: int) -> None:

@@ -29,7 +29,7 @@ MOST_IN_ROOM: Final[Mapping[str, int]] = {
     "worker/asking": 1_650,
     "worker/cli": 7_300,
     "worker/connections": 250,
-    "worker/embedding": 1_700,
+    "worker/embedding": 1_800,
     "worker/embedding/cache": 1_250,
     "worker/embedding/engine": 1_100,
     "worker/embedding/model": 2_100,

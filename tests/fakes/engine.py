@@ -22,6 +22,7 @@ class FakeEngine:
     """
 
     name = "fake"
+    on_cpu = True
 
     def __init__(self, dim: int = 384, max_tokens: int = 256, batch_tokens: int = 512) -> None:
         self.dim = dim

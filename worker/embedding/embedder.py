@@ -24,11 +24,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from sinks.row import Vector
-from worker.embedding.batcher import Batch, Batcher, tokens_of
+from worker.embedding.batcher import Batch, Batcher, Urgency, tokens_of
 from worker.embedding.cache.vector_cache import VectorCache
 from worker.embedding.encoded_text import Done, Embedded, EmbeddingLate, EncodedText
 from worker.embedding.engine_pace import EnginePace
 from worker.embedding.guarded_engine import GuardedEngine
+from worker.embedding.model.space import CacheKey
 from worker.embedding.model.vectors import EmbeddingFailed, Outcome, TokenIds
 from worker.embedding.single_flight import SingleFlight
 from worker.runtime.histogram import SIZES, TOKENS, Histogram
@@ -129,6 +130,8 @@ class Embedder:
         """The embed stage waits here for what was computed."""
         self._computed: list[Computed] = []
         self._is_computing = False
+        self._begun: tuple[int, float] | None = None
+        """Tokens in the engine now, and since when."""
         self._is_closed = False
 
     def submit(self, texts: Sequence[EncodedText], done: Done) -> None:
@@ -160,6 +163,17 @@ class Embedder:
         """Return the seconds of work before so many further online tokens of a requester; 0 before the first batch."""
         with self._work:
             return self.pace.seconds(self.batcher.tokens_ahead(requester, tokens))
+
+    def ready_s(self, urgency: Urgency, requester: str, tokens: int) -> float:
+        """Return the seconds until so many further tokens would be computed, those of the batch in the engine included."""
+        with self._work:
+            ahead = self.batcher.waiting_tokens["query"] if urgency == "query" else self.batcher.tokens_ahead(requester, tokens)
+            return self._left_s() + self.pace.seconds(ahead + tokens)
+
+    def has(self, key: CacheKey | None) -> bool:
+        """Whether a text with this cache key waits or is being computed here."""
+        with self._work:
+            return key in self._flights
 
     def backlog_s(self) -> float:
         """Return the seconds of work that wait, of queries and of clients."""
@@ -229,6 +243,7 @@ class Embedder:
                 return False
             batch = self.batcher.next_batch()
             self._is_computing = True
+            self._begun = batch.tokens, self._clock()
         computed = self._compute(batch)
         tokens, seconds = tokens_of(computed.texts), computed.seconds
         with self._results:
@@ -236,9 +251,17 @@ class Embedder:
             self.batcher.shrink(self._engine.limit_tokens)
             self.pace.observe(tokens, seconds)
             self._is_computing = False
+            self._begun = None
             self._computed.append(computed)
             self._results.notify()
         return True
+
+    def _left_s(self) -> float:
+        """Return how long the engine still computes. One that is late by some time is thought to need as long again: it may be away."""
+        if self._begun is None:
+            return 0.0
+        tokens, since_s = self._begun
+        return abs(since_s + self.pace.seconds(tokens) - self._clock())
 
     def _compute(self, batch: Batch[Waiting]) -> Computed:
         started_s = self._clock()

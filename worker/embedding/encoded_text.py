@@ -47,3 +47,16 @@ class Submit(Protocol):
 
     def __call__(self, texts: Sequence[EncodedText], done: Done) -> None:
         """Each text is in exactly one call of `done`, unless the service stops hard; never blocks."""
+
+
+class TextQueue(Protocol):
+    """What texts of clients wait in: an embedder, or several."""
+
+    def submit(self, texts: Sequence[EncodedText], done: Done) -> None:
+        """See `Submit`."""
+
+    def wait_s(self, requester: str, tokens: int) -> float:
+        """Return the seconds of work before so many further online tokens of a requester."""
+
+    def backlog_s(self) -> float:
+        """Return the seconds of work that wait, of queries and of clients."""

@@ -55,6 +55,10 @@ class SingleFlight(Generic[T]):
         flight.rank = min(flight.rank, rank)
         return is_raised
 
+    def __contains__(self, key: CacheKey | None) -> bool:
+        """Whether a text with this key waits or is being computed."""
+        return key in self._open
+
     def begin(self, key: CacheKey | None) -> bool:
         """Begin the flight of a text that has left the batcher; False if it has begun, or even ended, in a more urgent class."""
         if key is None:

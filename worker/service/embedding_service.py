@@ -9,7 +9,7 @@ from worker.asking.worker_answers import ServedModelJson
 from worker.embedding.cache.memory import MemoryCache
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.cache.vector_levels import Levels
-from worker.embedding.embedder import Embedder
+from worker.embedding.encoded_text import TextQueue
 from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.loaded import LoadedModel, space_of
 from worker.embedding.model.errors import ModelError
@@ -86,7 +86,7 @@ class EmbeddingService:
         """Open the default model, where no index has it already. Raises ModelError."""
         return self._open(self._tables[self._default_name], loaded, self.slot)
 
-    def served_of(self, loaded: LoadedModel, embedder: Embedder, levels: Levels) -> ServedModel:
+    def served_of(self, loaded: LoadedModel, embedder: TextQueue, levels: Levels) -> ServedModel:
         """Return the default model, where the index's embedder computes it; whoever runs its stage closes it. Raises ModelError."""
         return ServedModel(self._default_name, loaded, embedder, levels, self.tallies[self._default_name], self._surroundings.clock)
 

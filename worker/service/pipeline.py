@@ -16,6 +16,7 @@ from worker.embedding.cache.memory import MemoryCache
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.cache.vector_cache import VectorCache
 from worker.embedding.cache.vector_levels import Levels
+from worker.embedding.device_router import DeviceRouter
 from worker.embedding.embedder import Embedder
 from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.loaded import LoadedModel
@@ -72,7 +73,7 @@ class Pipeline:
             engine=self.guarded_engine,
             cache=self.levels,
             memory=self.memory,
-            slot=None if settings.engine.name == "remote" else self.slot,  # it computes elsewhere, and may be away for long
+            slot=self.slot if model.engine.on_cpu else None,  # elsewhere it takes no turns, and may be away for long
             fail_point=fail_point,
         )
         self.query_embedder = self.embedder
@@ -80,15 +81,17 @@ class Pipeline:
         self._query_engine: GuardedEngine | None = None
         if connections.query_model is not None:
             self._query_engine = guarded_engine(connections.query_model, surroundings)
-            batcher = new_batcher(connections.query_model, target_s=target_s, has_clients=False)
+            is_shared = settings.query.device == "either" and embeddings is not None
+            batcher = new_batcher(connections.query_model, target_s=target_s, has_clients=is_shared)
             self.query_embedder = Embedder(
                 batcher=batcher, engine=self._query_engine, cache=self.levels, memory=self.memory, slot=self.slot
             )
-        self.served = None if embeddings is None else embeddings.served_of(model, self.embedder, self.levels)
+        nearest = DeviceRouter((self.embedder, self.query_embedder)) if settings.query.device == "either" else None
+        self.served = None if embeddings is None else embeddings.served_of(model, nearest or self.embedder, self.levels)
         """The index's model, as clients of the embedding API see it."""
         self.reader = BlockReader(sink, clock=surroundings.clock)
         self.dead_letters = DeadLetterPost(connections=connections, topic=settings.kafka.dead_letter_topic)
-        submit, submit_queries = self.embedder.submit, self.query_embedder.submit
+        submit, submit_queries = self.embedder.submit, (nearest or self.query_embedder).submit
         home = ServingSpace(settings, model, sink.templates, levels=self.levels, submit=submit, submit_queries=submit_queries)
         self.space = home
         """Of the model that embeds now; replaced as a whole."""

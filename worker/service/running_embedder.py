@@ -28,14 +28,14 @@ class RunningEmbedder:
         surroundings: Surroundings,
         on_crash: Crash,
     ) -> None:
-        """Takes the engine of `loaded` over; `slot` is held while it computes."""
+        """Takes the engine of `loaded` over; `slot` is held while it computes on this machine's processor."""
         self.guarded_engine = guarded_engine(loaded, surroundings)
         self.embedder = Embedder(
             batcher=new_batcher(loaded, target_s=target_batch_s, has_clients=True),
             engine=self.guarded_engine,
             cache=levels,
             memory=levels.memory,
-            slot=slot,
+            slot=slot if loaded.engine.on_cpu else None,
         )
         self.stages = [
             Stage(f"engine-{name}", self.embedder.compute, on_crash),

@@ -24,9 +24,10 @@ class QueryTable(Table):
     """Topics that a query may name for its reply, besides `kafka.reply_topic`."""
     target_batch_s: float = Field(default=0.1, ge=0.001, le=60)
     """While queries arrive, the seconds that a batch of log lines may take, because the next query waits for it. Less costs throughput."""
-    device: Literal["engine", "cpu"] = "engine"
+    device: Literal["engine", "cpu", "either"] = "engine"
     """What embeds queries. `engine`: the one of new templates, ahead of them. `cpu`: an engine of their own on this machine's processor,
-    the faster of llama.cpp and ONNX Runtime, for a worker whose `engine.name` is vLLM on a GPU, or `remote`."""
+    the faster of llama.cpp and ONNX Runtime, for a worker whose `engine.name` is vLLM on a GPU, or `remote`. `either`: both; a query goes
+    where it is done first, by what waits there and how fast that is, and so does each slice of a request to the embedding service."""
 
 
 class HttpTable(Table):

@@ -26,7 +26,7 @@ from worker.service.embedding_service import EmbeddingService
 from worker.service.pipeline import Pipeline
 from worker.settings.service_tables import QueryTable
 from worker.settings.settings import Settings
-from worker.settings.tables import EngineTable, IndexTable
+from worker.settings.tables import IndexTable
 from worker.settings.topic_tables import TopicTable
 
 LOGS = Partition("logs", 0)
@@ -126,10 +126,29 @@ def test_queries_with_an_engine_of_their_own_never_wait_for_that_of_the_lines(wo
     assert queries.closed
 
 
-@pytest.mark.parametrize("name", ["llama", "remote"])
-def test_only_an_engine_of_this_machine_waits_for_the_models_beside_it(world: World, connections: Connections, name: str) -> None:
-    engine = EngineTable.model_validate({"name": name, "url": "http://127.0.0.1:1"})
-    settings = world.settings(engine=engine)
+def test_with_either_engine_a_question_goes_where_it_is_done_first(world: World, connections: Connections) -> None:
+    lines, queries = FakeEngine(), FakeEngine()
+    model = connections.model
+    own = replace(connections, model=replace(model, engine=lines), query_model=replace(model, engine=queries))
+    wired = Wired(world.settings(query=QueryTable(reply_topics=("also-mine",), device="either")), own)
+    wired.pipeline.embedder.pace.observe(1, 1_000.0)  # slow, so that the other one is tried
+    wired.query(b'{"text": "a question"}', reply_topic="also-mine")
+    wired.query(b'{"text": "another question"}', reply_topic="also-mine")
+    wired.lines("a line of its own")
+    wired.end(2)
+    assert [len(engine.calls) for engine in (lines, queries)] == [1, 1]
+    assert len(wired.pipeline.querying.answer_lane.take(9) or []) == 2
+    wired.pipeline.close()
+
+
+@pytest.mark.parametrize("on_cpu", [True, False])
+def test_only_an_engine_of_this_machine_s_cores_waits_for_the_models_beside_it(
+    world: World, connections: Connections, *, on_cpu: bool
+) -> None:
+    settings = world.settings()
+    engine = FakeEngine()
+    engine.on_cpu = on_cpu
+    connections = replace(connections, model=replace(connections.model, engine=engine))
     crashes: list[tuple[str, Exception]] = []
     surroundings = Surroundings()
     embeddings = EmbeddingService(
@@ -141,11 +160,11 @@ def test_only_an_engine_of_this_machine_waits_for_the_models_beside_it(world: Wo
     compute = threading.Thread(target=lambda: wired.pipeline.embedder.compute_batch(wait=False))
     with embeddings.slot:
         compute.start()
-        if name == "remote":
-            compute.join(WAIT_S)
-        else:
+        if on_cpu:
             wait_until(lambda: embeddings.slot.waiting, "its turn")
-        assert compute.is_alive() == (name == "llama")
+        else:
+            compute.join(WAIT_S)
+        assert compute.is_alive() == on_cpu
     compute.join(WAIT_S)
     wired.pipeline.close()
     assert crashes == []

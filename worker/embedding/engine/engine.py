@@ -57,6 +57,8 @@ class Engine(Protocol):
     """Longest sequence in tokens, special tokens included."""
     batch_tokens: int
     """Most tokens per call; the batcher's budget."""
+    on_cpu: bool
+    """Whether it computes on this machine's processor, which two engines would slow each other down on."""
 
     def embed(self, batch: Sequence[TokenIds]) -> Vectors:
         """Embed one batch: n sequences of at most `batch_tokens` tokens together. Blocks.

@@ -31,6 +31,7 @@ class LlamaEngine:
     """
 
     name = "llama.cpp"
+    on_cpu = True
 
     def __init__(self, model: PreparedModel, *, threads: int, batch_tokens: int | None = None) -> None:
         """Load the weights (tens of milliseconds: the file is mapped). Raises ModelError."""

@@ -27,6 +27,7 @@ class TruncatingEngine:
         self.dim = dims
         self.max_tokens = engine.max_tokens
         self.batch_tokens = engine.batch_tokens
+        self.on_cpu = engine.on_cpu
 
     def embed(self, batch: Sequence[TokenIds]) -> Vectors:
         """See `Engine`. Raises EngineDied if the wrapped engine's vectors have the wrong dimension: cutting them would hide it."""

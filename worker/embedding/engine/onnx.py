@@ -42,6 +42,7 @@ class OnnxEngine:
     """
 
     name = "onnx"
+    on_cpu = True
 
     def __init__(self, model: PreparedModel, *, threads: int, batch_tokens: int | None = None, quantized: bool = False) -> None:
         """Load the weights (a tenth of a second). Raises ModelError."""

@@ -38,6 +38,7 @@ class RemoteEngine:
     """
 
     name = "remote"
+    on_cpu = False
 
     def __init__(self, model: PreparedModel, *, space: str, url: str, token: str = "", batch_tokens: int | None = None) -> None:
         """Find the model with that `space` id at `url` (`http://HOST:PORT`). Raises ModelError: it is away, or has no such model."""

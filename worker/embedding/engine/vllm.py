@@ -96,7 +96,8 @@ class VllmEngine:
         set_environment(threads=threads, cache=model.folder.parent / "vllm")
         try:
             self._library = library = load_library()
-            on_gpu = not library.platform.is_cpu()
+            self.on_cpu = library.platform.is_cpu()
+            on_gpu = not self.on_cpu
             self.batch_tokens = max(batch_tokens or (GPU_BATCH_TOKENS if on_gpu else CPU_BATCH_TOKENS), model.max_tokens)
             self.number_format = chosen_number_format(number_format, on_gpu=on_gpu)
             self._pooling = library.pooling_params(task="embed", use_activation=False)

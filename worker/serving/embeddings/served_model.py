@@ -14,8 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from worker.embedding.cache.vector_levels import Levels
-from worker.embedding.embedder import Embedder
-from worker.embedding.encoded_text import Embedded, EmbeddingLate, EncodedText
+from worker.embedding.encoded_text import Embedded, EmbeddingLate, EncodedText, TextQueue
 from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.space import CacheKey, Digester
 from worker.embedding.model.vectors import EmbeddingFailed, TokenIds
@@ -40,7 +39,7 @@ class ServedModel:
     """
 
     def __init__(
-        self, name: str, loaded: LoadedModel, embedder: Embedder, levels: Levels, tally: ServedTally, clock: Callable[[], float]
+        self, name: str, loaded: LoadedModel, embedder: TextQueue, levels: Levels, tally: ServedTally, clock: Callable[[], float]
     ) -> None:
         """`embedder` and `levels` are those of the model. Raises ModelError."""
         prepared = loaded.prepared
