@@ -40,6 +40,8 @@ class StoredSpace:
     """Since when it is in this state; milliseconds since 1970."""
     waived: tuple[str, ...] = ()
     """Conditions that it may fail before it is asked (`worker.reindex.gate`)."""
+    refused: str = ""
+    """Why it is not asked, one line; empty: it met its conditions, or was not judged yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,4 +112,5 @@ def _view(told: Mapping[str, object]) -> StoredSpace:
         state=told["state"],
         since_ms=int(cast("int", told["since_ms"])),
         waived=tuple(map(str, waived)),
+        refused=str(told.get("refused", "")),
     )

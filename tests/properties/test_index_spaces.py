@@ -18,6 +18,7 @@ from worker.reindex.space_changes import (
     give_up,
     is_due_to_go,
     leased,
+    refuse,
     roll_back,
     waive,
     without_other,
@@ -49,6 +50,7 @@ STEPS: list[Step] = [
     give_up,
     _removed,
     lambda spaces, _now_ms: waive(spaces, ("speed",)),
+    lambda spaces, _now_ms: refuse(spaces, spaces.other or "", "slow " * 100),
     lambda spaces, now_ms: leased(spaces, "x", now_ms) or spaces,
     lambda spaces, now_ms: leased(spaces, "y", now_ms) or spaces,
 ]

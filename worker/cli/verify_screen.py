@@ -73,4 +73,16 @@ def _remarks(result: Mapping[str, Any]) -> list[str]:
     if len(result["masks"]) > 1:
         shares = ", ".join(f"{masks} {shown_share(lines / result['lines'])}" for masks, lines in result["masks"].items())
         said.append(f"lines by the version of their masks: {shares}")
+    if result["second_view"] is not None:
+        said.append(_second_view(result["second_view"]))
     return said
+
+
+def _second_view(view: Mapping[str, Any]) -> str:
+    """Say whether the view that is not asked has the same templates; a worker sees to that, so it is no problem if it has not."""
+    named = f"the second view, of {view['model'] or view['space']}"
+    if view["state"] == "building":
+        return f"{named}, is being filled: {view['missing']:,} templates are missing"
+    if not view["missing"] and not view["only_there"]:
+        return f"{named}, has the same templates: {view['templates']:,}"
+    return f"{named}, lacks {view['missing']:,} templates and has {view['only_there']:,} more; a worker with both models copies them"

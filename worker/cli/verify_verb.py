@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -32,6 +32,7 @@ from worker.inspecting.stored_dead_letters import DeadLetters
 from worker.inspecting.verify import OffsetWindow, ReadBounds, Verifier, VerifyReport
 from worker.inspecting.window_comparer import FINDING_KINDS, WindowComparer
 from worker.inspecting.window_repair import WindowRepairer
+from worker.reindex.second_view import SecondView, second_view
 from worker.runtime.logs import configure_logs
 from worker.settings.masks_version import topic_masks_version
 from worker.settings.settings import Settings
@@ -63,16 +64,22 @@ class _Range(NamedTuple):
     """Offsets that were asked for but that the group has not committed."""
 
 
+class _Verified(NamedTuple):
+    ranges: list[_Range]
+    report: VerifyReport
+    view: SecondView | None
+
+
 def verify_topics(settings: Settings, options: VerifyOptions, screen: Screen) -> dict[str, Any]:
     """Verify, repair if asked to, and return what `--json` prints. Raises CommandFailed."""
     configure_logs(quiet=True)
     started_s = time.monotonic()
     with failures_in_one_line(settings, "the repair stopped"), ExitStack() as opened:
-        ranges, report = _verify(settings, options, screen, opened)
-    return _document(ranges, report, seconds=time.monotonic() - started_s)
+        verified = _verify(settings, options, screen, opened)
+    return _document(verified, seconds=time.monotonic() - started_s)
 
 
-def _verify(settings: Settings, options: VerifyOptions, screen: Screen, opened: ExitStack) -> tuple[list[_Range], VerifyReport]:
+def _verify(settings: Settings, options: VerifyOptions, screen: Screen, opened: ExitStack) -> _Verified:
     sink, busy_retry, settings = opened.enter_context(opened_index(settings, screen, patience_s=options.patience_s))
     expected_lines = open_expected_lines(settings)
     opened.callback(expected_lines.close)
@@ -110,7 +117,7 @@ def _verify(settings: Settings, options: VerifyOptions, screen: Screen, opened: 
             )
             verifier.verify_range(comparer, whole, partial(_records, reader, options.patience_s))
         verifier.look_again()
-    return ranges, verifier.report
+    return _Verified(ranges, verifier.report, second_view(sink, busy_retry))
 
 
 def _ranges(reader: GrouplessReader, positions: KafkaPositions, group: str, topic: str, options: VerifyOptions) -> list[_Range]:
@@ -167,7 +174,8 @@ def _figures(report: VerifyReport, offsets: int) -> Figures:
     return {"records": report.records, "of": offsets, "lines": report.counts.lines, "problems": report.problems.total()}
 
 
-def _document(ranges: Sequence[_Range], report: VerifyReport, *, seconds: float) -> dict[str, Any]:
+def _document(verified: _Verified, *, seconds: float) -> dict[str, Any]:
+    ranges, report, view = verified
     reported = [one for kind in FINDING_KINDS for one in report.reported.get(kind, ())]
     counts = report.counts
     return {
@@ -216,5 +224,6 @@ def _document(ranges: Sequence[_Range], report: VerifyReport, *, seconds: float)
             }
             for one in ranges
         ],
+        "second_view": None if view is None else asdict(view),
         "seconds": round(seconds, 3),
     }

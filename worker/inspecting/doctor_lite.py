@@ -18,7 +18,7 @@ from sinks.sink import BlockFilter, Sink, SinkBroken, SinkBusy, SinkMismatch
 from worker.connections import open_sink
 from worker.embedding.model.errors import ModelError
 from worker.inspecting.doctor import Check, Verdict, first_of, judge_all, ok, problem, warning
-from worker.inspecting.doctor_milvus import NewSpace, told_consistency
+from worker.inspecting.doctor_milvus import NewSpace, judge_views, told_consistency
 from worker.inspecting.doctor_worker import ask_doctor
 from worker.runtime.wording import bytes_of, counted, seconds_of
 from worker.settings.settings import Settings
@@ -63,16 +63,17 @@ def look_at_folder(settings: Settings, new_space: NewSpace) -> dict[str, Verdict
     return (_ask_holder(settings, folder) if is_held(folder) else _open(settings, folder, new_space)) | seen
 
 
-def look_at_open_sink(settings: Settings, sink: Sink) -> dict[str, Verdict]:
+def look_at_open_sink(settings: Settings, sink: Sink, new_space: NewSpace) -> dict[str, Verdict]:
     """Look at the folder that this process holds, through its sink."""
     folder = _folder_of(settings)
     try:
         sink.ping()
+        views = _views(sink, new_space)
         checked = judge_all(INDEX_CHECKS, _index_facts(settings, sink, f"{folder} is open in this worker"))
     except (SinkBusy, SinkBroken) as error:
         return {"index": problem(f"{folder} cannot be used: {error}", "look at the worker's log; start it again")}
-    at_start = dict.fromkeys(("schema", "space", "owner"), ok("was checked when this worker opened it"))
-    return _alone(settings) | at_start | judge_all(FOLDER_CHECKS, folder_facts(settings)) | checked
+    at_start = dict.fromkeys(("schema", "owner"), ok("was checked when this worker opened it"))
+    return _alone(settings) | at_start | {"space": views} | judge_all(FOLDER_CHECKS, folder_facts(settings)) | checked
 
 
 def folder_facts(settings: Settings) -> FolderFacts:
@@ -160,6 +161,14 @@ def _index_facts(settings: Settings, sink: Sink, where: str) -> IndexFacts:
     return IndexFacts(settings, where, time.monotonic() - started_s, lines, counts.blocks, counts.templates)
 
 
+def _views(sink: Sink, new_space: NewSpace) -> Verdict:
+    try:
+        own = new_space().id
+    except ModelError as error:
+        return warning(f"the index cannot be compared with the model: {error}", "fix the model first")
+    return judge_views(sink.spaces(), own)
+
+
 def _ask_holder(settings: Settings, folder: Path) -> dict[str, Verdict]:
     """Have the worker that holds the folder look at it."""
     if answered := ask_doctor(settings.http, "milvus", timeout_s=_ASK_S):
@@ -182,13 +191,14 @@ def _open(settings: Settings, folder: Path, new_space: NewSpace) -> dict[str, Ve
     try:
         with open_sink(settings, space, strong=False) as sink:
             facts = _index_facts(settings, sink, f"{folder} can be opened, and no worker uses it")
+            views = judge_views(sink.spaces(), space.id)
     except SinkMismatch as error:
         return _mismatch(folder, str(error), space)
     except (SinkBusy, SinkBroken) as error:
         return {"index": problem(f"{folder} cannot be used: {error}", "`vectail verify` shows what is wrong with it")}
     return judge_all(INDEX_CHECKS, facts) | {
         "schema": ok("blocks and templates have all columns"),
-        "space": ok(f"the index is of the model's embedding space, {space.id}"),
+        "space": views,
         "owner": ok(f"the index belongs to consumer group {settings.kafka.group!r}"),
     }
 

@@ -132,7 +132,7 @@ def _look_at_milvus(settings: Settings, new_space: NewSpace, sink: Sink | None =
     try:
         if names_server(settings.milvus.uri):
             return look_at_server(settings, new_space)
-        return look_at_folder(settings, new_space) if sink is None else look_at_open_sink(settings, sink)
+        return look_at_folder(settings, new_space) if sink is None else look_at_open_sink(settings, sink, new_space)
     except SinkMismatch as error:
         return {"index": away(settings.milvus.uri, error)}
 

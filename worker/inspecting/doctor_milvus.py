@@ -135,11 +135,11 @@ def _space(facts: ServerFacts) -> Verdict | None:
         check_view_of(facts.blocks, facts.space)
     except SinkMismatch as error:
         return problem(str(error), "use the model that filled it, or another milvus.collection and kafka.group")
-    return _views(spaces_of(facts.blocks), facts.space.id)
+    return judge_views(spaces_of(facts.blocks), facts.space.id)
 
 
-def _views(spaces: IndexSpaces, own: str) -> Verdict:
-    """Judge the views of an index that has the model's."""
+def judge_views(spaces: IndexSpaces, own: str) -> Verdict:
+    """Judge the views of an index that has that of `own`, the model's space."""
     if spaces.other is None:
         return ok(f"the index is of the model's embedding space, {own}")
     if spaces.preferred != own:
@@ -148,6 +148,8 @@ def _views(spaces: IndexSpaces, own: str) -> Verdict:
     view = spaces.views[spaces.other]
     days = (time.time() - view.since_ms / 1000) / _DAY_S
     found = f"the index has a second view, of {view.model or spaces.other}, which is {view.state} for {max(days, 0.0):.1f} days"
+    if view.refused:
+        return warning(f"{found}: {view.refused}", "vectail reindex --status shows all that was found; --drop gives it up")
     if view.state == "building" and days > 1:
         return warning(found, "vectail reindex --status says what it waits for; --drop gives it up")
     return ok(found)

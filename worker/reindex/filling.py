@@ -110,12 +110,10 @@ def pages(view: TemplateView) -> Iterator[list[tuple[TemplateId, TemplateText]]]
         last = page[-1][0]
 
 
-def first_missing(source: TemplateView, target: TemplateView) -> TemplateId | None:
-    """Return a template of `source` that `target` does not have (Strong); None: it has all."""
+def missing_templates(source: TemplateView, target: TemplateView) -> Iterator[TemplateId]:
+    """Yield the templates of `source` that `target` does not have (Strong), in the order of their ids."""
     for page in pages(source):
-        if missing := _missing(target, page):
-            return min(missing)
-    return None
+        yield from sorted(_missing(target, page))
 
 
 def _missing(target: TemplateView, page: Sequence[tuple[TemplateId, TemplateText]]) -> set[TemplateId]:

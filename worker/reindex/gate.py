@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sinks.sink import TemplateView
 from worker.inspecting.busy_retry import BusyRetry
 from worker.inspecting.vector_audit import VectorAuditor, VectorReport
-from worker.reindex.filling import EmbedsTemplates, first_missing
+from worker.reindex.filling import EmbedsTemplates, missing_templates
 
 CONDITIONS: Final = ("complete", "vectors", "speed")
 """What can be waived, by name."""
@@ -40,7 +40,7 @@ class GateFinding(NamedTuple):
 
 def judge(old: TemplateView, new: TemplateView, model: EmbedsTemplates, busy_retry: BusyRetry) -> tuple[list[GateFinding], float | None]:
     """Return every condition, and the overlap of the ten nearest templates, 0 … 1; None without templates. Raises as the sink does."""
-    missing = first_missing(old, new)
+    missing = next(missing_templates(old, new), None)
     complete = GateFinding("complete", missing is None, "every template is there" if missing is None else f"template {missing} is missing")
     first = [one for one, _ in old.all_above("", _SEARCHES)]  # ids are hashes, so any are as good
     of_old, of_new = old.vectors(first), new.vectors(first)

@@ -32,8 +32,10 @@ from worker.reindex.space_changes import (
     ask_other,
     begin,
     give_up,
+    is_building,
     is_due_to_go,
     leased,
+    refuse,
     roll_back,
     waive,
     without_other,
@@ -275,12 +277,13 @@ class Reindexer:
         failed = [one for one in self.progress.findings if not one.is_met and one.name not in waived]
         if failed:
             self._judged, self._judge_s = waived, clock() + _JUDGE_AGAIN_S
-            self.progress.error = f"not preferred: {failed[0].name}: {failed[0].found}"
-            self._surroundings.say(f"the model change stops, {self.progress.error}; `--accept {failed[0].name}` goes on all the same")
+            self.progress.error = why = f"not preferred: {failed[0].name}: {failed[0].found}"
+            self._surroundings.say(f"the model change stops, {why}; `--accept {failed[0].name}` goes on all the same")
+            self._change(lambda now: refuse(now, other, why))
             return
         if not self._fill(source, target, model, other):  # what came while it was judged
             return
-        after = self._change(lambda now: ask_other(now, self._now_ms()) if _is_building(now, other) else now)
+        after = self._change(lambda now: ask_other(now, self._now_ms()) if is_building(now, other) else now)
         self._surroundings.fail_point("reindex_preferred")
         self._go_to(after)
         self._surroundings.fail_point("reindex_gone_over")
@@ -372,7 +375,3 @@ class Reindexer:
 
 def _model(spaces: IndexSpaces) -> str:
     return spaces.views[spaces.preferred].model or spaces.preferred
-
-
-def _is_building(spaces: IndexSpaces, other: str) -> bool:
-    return spaces.other == other and spaces.views[other].state == "building"

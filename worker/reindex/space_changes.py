@@ -11,6 +11,8 @@ LEASE_MS: Final = 30_000
 DROP_AFTER_MS: Final = 35_000
 """A view that was given up is removed only then: questions that were embedded for it are answered first (they wait 30 s at most)."""
 
+_LONGEST_REASON: Final = 300
+
 
 class StepRefused(Exception):
     """The index cannot take this step now; the message is one line that says what can be done."""
@@ -37,11 +39,23 @@ def begin(spaces: IndexSpaces, home: VectorSpace, home_model: str, to: VectorSpa
 
 
 def waive(spaces: IndexSpaces, conditions: tuple[str, ...]) -> IndexSpaces:
-    """Let the view that is building fail these conditions."""
+    """Let the view that is building fail these conditions; it will be judged again."""
     other = spaces.other
-    if other is None or spaces.views[other].waived == conditions:
+    if other is None:
         return spaces
-    return spaces.with_view(other, replace(spaces.views[other], waived=conditions))
+    return spaces.with_view(other, replace(spaces.views[other], waived=conditions, refused=""))
+
+
+def refuse(spaces: IndexSpaces, space: str, why: str) -> IndexSpaces:
+    """Remember why a view that is building is not asked, for every worker to tell."""
+    if not is_building(spaces, space):
+        return spaces
+    return spaces.with_view(space, replace(spaces.views[space], refused=why[:_LONGEST_REASON]))
+
+
+def is_building(spaces: IndexSpaces, space: str) -> bool:
+    """Whether this is the second view, and some of its templates are missing or were not judged."""
+    return spaces.other == space and spaces.views[space].state == "building"
 
 
 def ask_other(spaces: IndexSpaces, now_ms: int) -> IndexSpaces:
@@ -92,7 +106,10 @@ def is_due_to_go(spaces: IndexSpaces, now_ms: int) -> bool:
 
 
 def _in_states(spaces: IndexSpaces, states: Mapping[str, SpaceState], now_ms: int) -> dict[str, StoredSpace]:
-    return {space: replace(view, state=states[space], since_ms=now_ms) if space in states else view for space, view in spaces.views.items()}
+    return {
+        space: replace(view, state=states[space], since_ms=now_ms, refused="") if space in states else view
+        for space, view in spaces.views.items()
+    }
 
 
 def _named(spaces: IndexSpaces, space: str) -> str:

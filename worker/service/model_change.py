@@ -158,7 +158,7 @@ class ModelChange(ModelsOfSpaces):
                 for one in progress.findings
             ],
             "overlap": None if progress.overlap is None else round(progress.overlap, 3),
-            "error": progress.error,
+            "error": progress.error or next((view.refused for view in spaces.views.values() if view.refused), ""),
             "plan": plan,
         }
 

@@ -9,13 +9,14 @@ import pytest
 
 from sinks.block import BlockColumns, BlockId, new_run
 from sinks.codec import decode_lines
+from sinks.index_spaces import StoredSpace, VectorSpace
 from sinks.line import Line
 from sinks.lines import all_lines
 from sinks.milvus.lite import LocalMilvus
 from sinks.milvus.milvus_client import MilvusAddress, MilvusConnection
 from sinks.milvus.milvus_settings import MilvusSettings
 from sinks.milvus.milvus_sink import MilvusSink
-from sinks.row import line_id
+from sinks.row import TemplateId, TemplateRow, TemplateText, line_id
 from sinks.sink import BlockFilter
 from tests.log_topics import topic_line
 from tests.model_fixture import CACHE
@@ -85,6 +86,21 @@ class Indexed:
             yield sink
         finally:
             sink.close()
+
+    @contextmanager
+    def second_view(
+        self, space: VectorSpace, model: str, rows: Callable[[Sequence[tuple[TemplateId, TemplateText]]], list[TemplateRow]]
+    ) -> Iterator[None]:
+        """Give the index a second view, which was asked before, of what `rows` makes of all templates; it is gone afterwards."""
+        with self.sink() as sink:
+            alone = sink.spaces()
+            sink.open_view(space, create=True).upsert(rows(sink.templates.all_above("", 1_000)))
+            old = StoredSpace(dim=space.dim, model=model, state="old", since_ms=0)
+            assert sink.change_spaces(alone, alone.with_view(space.id, old))
+        yield
+        with self.sink() as sink:
+            sink.drop_view(space.id)
+            assert sink.change_spaces(sink.spaces(), alone)
 
     def drop_template(self, template: str) -> None:
         """Remove a template, which the sink itself cannot do."""

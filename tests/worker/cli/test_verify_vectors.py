@@ -1,14 +1,19 @@
 """`vectail verify --vectors` on an index whose vectors another engine made, with the real model."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from sinks.row import TemplateRow
+from sinks.index_spaces import VectorSpace
+from sinks.row import TemplateId, TemplateRow, TemplateText
 from tests.worker.cli.console import in_one_line
 from tests.worker.cli.indexed import Indexed, Verify
+from worker.connections import vector_space
+from worker.embedding.loaded import space_of
+from worker.embedding.model.prepared import PreparedModel
 
 
 def test_a_vector_that_is_not_the_model_s_is_found_without_kafka_and_written_again(
@@ -56,6 +61,26 @@ def test_a_vector_that_is_not_the_model_s_is_found_without_kafka_and_written_aga
     ended = verify("--vectors")
     assert (ended.exit_code, ended.err) == (0, "")
     assert f"All vectors are the model's: {stored} templates in " in ended.out
+
+
+def test_both_views_of_an_index_are_compared_each_with_its_own_model(verify: Verify, indexed: Indexed, plain_model: PreparedModel) -> None:
+    def forged(texts: Sequence[tuple[TemplateId, TemplateText]]) -> list[TemplateRow]:
+        return [TemplateRow(one, np.eye(1, plain_model.dim, 7, np.float32)[0], text) for one, text in texts[:2]]
+
+    def views(*words: str) -> list[tuple[str, int, int, str]]:
+        found = json.loads(verify("--vectors", "--json", *words).out)["views"]
+        return [(view["model"], view["templates"], view["left"], view["not_compared"]) for view in found]
+
+    verify("--vectors", "--repair")
+    own = views()
+    with indexed.second_view(vector_space(space_of(plain_model)), plain_model.name, forged):
+        assert views() == [*own, (plain_model.name, 2, 2, "")]
+        assert f"The view of {plain_model.name}: 2 of 2 templates wrong." in verify("--vectors").out
+        assert views("--repair") == views() == [*own, (plain_model.name, 2, 0, "")]
+    with indexed.second_view(VectorSpace(plain_model.dim, "1234567890abcdef"), "bge-small", forged):
+        assert views()[0] == own[0]
+        assert views()[1][:3] == ("bge-small", 0, 0)
+        assert "The view of bge-small was not compared: there is no model bge-small" in verify("--vectors").out
 
 
 @pytest.mark.parametrize("given", [("--from", "10"), ("--to", "latest"), ("--topic", "logs")])

@@ -1,11 +1,14 @@
 """`vectail verify` on an index that a real worker wrote to a Milvus Lite folder: each test damages the index, then repairs it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
+from sinks.index_spaces import VectorSpace
+from sinks.row import TemplateId, TemplateRow, TemplateText, template_id
 from tests.worker.cli.conftest import NewScreen
 from tests.worker.cli.console import EndedVerb, in_one_line
 from tests.worker.cli.indexed import Indexed, Verify
@@ -162,3 +165,19 @@ def test_of_many_problems_the_first_are_shown(new_screen: NewScreen) -> None:
     assert lines[11].startswith("  … and 990 more")
     assert lines[12] == "Not complete: 400 problems in 1,000 records, 400 lines in 1.0 s."
     assert lines[-1] == "lines by the version of their masks: 2 75.0 %, 3 25.0 %"
+
+
+def test_templates_that_a_second_view_lacks_or_has_more_are_counted_and_no_problem(verify: Verify, indexed: Indexed) -> None:
+    def rows(texts: Sequence[tuple[TemplateId, TemplateText]]) -> list[TemplateRow]:
+        vector, more = np.full(4, 0.5, np.float32), TemplateText("only there")
+        return [TemplateRow(one, vector, text) for one, text in [*texts[2:], (template_id(more), more)]]
+
+    assert found(verify("--json"), 0)["second_view"] is None
+    with indexed.sink() as sink:
+        templates = sink.templates.count()
+    space = VectorSpace(4, "1234567890abcdef")
+    with indexed.second_view(space, "bge-small", rows):
+        assert found(verify("--json"), 0)["second_view"] == {
+            "model": "bge-small", "space": space.id, "state": "old", "templates": templates - 1, "missing": 2, "only_there": 1
+        }  # fmt: skip
+        assert "the second view, of bge-small, lacks 2 templates and has 1 more; a worker with both models copies them" in verify().out

@@ -179,10 +179,15 @@ def test_a_folder_in_use_is_not_opened_and_its_holder_is_asked(folder: Path) -> 
 def test_the_worker_that_holds_a_folder_looks_through_its_own_sink(folder: Path) -> None:
     settings = in_folder(folder)
     sink = MilvusSink(settings.milvus, SPACE)
-    says(look_at_open_sink(settings, sink)["index"], "problem", "not open")
+    says(look_at_open_sink(settings, sink, lambda: SPACE)["index"], "problem", "not open")
     sink.open()
     try:
-        checks = look_at_open_sink(settings, sink)
+        alone = sink.spaces()
+        slow = StoredSpace(dim=6, model="bge-small", state="building", since_ms=int(time.time() * 1000), refused="not preferred: speed")
+        assert sink.change_spaces(alone, alone.with_view("0123", slow))
+        says(look_at_open_sink(settings, sink, lambda: SPACE)["space"], "warning", "of bge-small|not preferred: speed|--drop")
+        assert sink.change_spaces(sink.spaces(), alone)
+        checks = look_at_open_sink(settings, sink, lambda: SPACE)
     finally:
         sink.close()
     assert {one.state for one in checks.values()} == {"ok"}

@@ -121,7 +121,9 @@ def test_a_view_that_fails_a_condition_is_not_asked_unless_that_is_accepted(sink
     assert [one.name for one in worker.reindexer.progress.findings if not one.is_met] == ["complete"]
     assert worker.reindexer.progress.tally.failed == 2
     assert "complete" in worker.said[-1]
+    assert sink.spaces().views[NEW.id].refused.startswith("not preferred: complete: template")
     worker.reindexer.start(NEW, "new-model", ("complete",))
+    assert sink.spaces().views[NEW.id].refused == ""
     assert (worker.reindexer.progress.findings, worker.reindexer.progress.error) == ([], "")
     worker.look(2)
     assert worker.reindexer.active == sink.spaces().preferred == NEW.id
