@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sinks.block import BlockId
 from sinks.index_spaces import IndexSpaces, SpaceLease, StoredSpace, VectorSpace
 from sinks.row import TemplateRow, TemplateText
-from sinks.sink import Sink, SinkMismatch
+from sinks.sink import BlockFilter, Sink, SinkMismatch
 from tests.template_ids import id_of
-from tests.world import SPACE, template, unit
+from tests.world import SPACE, blocks, line, template, told, unit
 
 OTHER = VectorSpace(4, "other-space", {"pooling": "cls"})
 
@@ -31,6 +32,14 @@ def _row(text: str, *values: float) -> TemplateRow:
     vector = np.zeros(OTHER.dim, np.float32)
     vector[: len(values)] = values
     return TemplateRow(id_of(text), vector / np.linalg.norm(vector), TemplateText(text))
+
+
+def _stored_blocks(sink: Sink) -> dict[BlockId, tuple[object, ...]]:
+    """Return all that is stored of each block."""
+    heads = told(sink.find_blocks(BlockFilter(), strong=True).heads)
+    columns = sink.read_columns(heads.keys(), ["places", "texts", "fields"], strong=True)
+    words = {one: found.tobytes() for one, found in sink.read_words(heads.keys()).items()}
+    return {one: (of, columns[one], words.get(one)) for one, of in heads.items()}
 
 
 def _with_other(spaces: IndexSpaces) -> IndexSpaces:
@@ -80,6 +89,24 @@ def test_a_dropped_view_is_empty_when_it_is_created_again(two_views: Sink) -> No
     sink.open_view(OTHER).upsert([_row("gone", 1.0)])
     sink.drop_view(OTHER.id)
     assert sink.open_view(OTHER, create=True).count() == 0
+
+
+def test_no_block_is_touched_while_views_come_and_go(two_views: Sink) -> None:
+    sink = two_views
+    sink.write_blocks(blocks([line(offset) for offset in range(12)], 4))
+    before = _stored_blocks(sink)
+    for row in ("one", "two"):
+        sink.open_view(OTHER).upsert([_row(row, 1.0)])
+    alone = sink.spaces()
+    assert sink.change_spaces(alone, _with_other(alone))
+    sink.prefer(OTHER.id)
+    assert _stored_blocks(sink) == before
+    sink.prefer(SPACE.id)
+    sink.drop_view(OTHER.id)
+    assert _stored_blocks(sink) == before
+    assert len(before) == 3
+    sink.delete_blocks(before.keys())
+    sink.open_view(OTHER, create=True)
 
 
 def test_spaces_change_at_once_and_only_if_nobody_was_faster(two_views: Sink) -> None:

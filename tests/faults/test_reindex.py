@@ -143,9 +143,7 @@ def test_what_comes_during_a_change_is_in_the_view_that_stays(scene: Scene, othe
     scene.judge_end()
 
 
-@pytest.mark.parametrize(
-    "point", [pytest.param(one, marks=[] if one == "reindex_preferred" else pytest.mark.long) for one in REINDEX_POINTS]
-)
+@pytest.mark.parametrize("point", EACH_POINT)
 def test_a_worker_that_is_killed_at_any_point_is_followed_by_one_that_ends_complete(scene: Scene, other: PreparedModel, point: str) -> None:
     first = _indexed(scene, **_settings(other), test_fail_point=f"{point}:1")
     change = Change(first, other)
@@ -196,6 +194,31 @@ def test_three_workers_share_an_index_and_one_of_them_has_not_the_new_model(
     assert [one.wrong for one in asking] == [[], []]
     scene.drain(poor)
     scene.drain(rich[1])
+    scene.model = other
+    scene.judge_end()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("point", ["reindex_opened", "reindex_gone_over"])
+def test_a_worker_that_only_goes_over_and_is_killed_holds_nobody_up(server_scene: Scene, other: PreparedModel, point: str) -> None:
+    scene = server_scene
+    filler = _indexed(scene, **_settings(other))
+    follower = scene.start(kafka__index="false", test_fail_point=f"{point}:1", **_settings(other))  # it never fills
+    change, followed = Change(filler, other), Change(follower, other)
+    for one in (change, followed):
+        one.wait_running()
+    change.start()
+    change.wait_asked(other)
+    assert follower.wait() == KILLED
+    scene.topics.send(RECORDS, strange)
+    scene.wait_all_committed(filler)
+    change.wait_same()
+    again = Change(scene.start(kafka__index="false", **_settings(other)), other)
+    again.wait_running()
+    again.wait_asked(other)
+    change.post(do="drop")
+    scene.drain(again.worker)
+    scene.drain(filler)
     scene.model = other
     scene.judge_end()
 

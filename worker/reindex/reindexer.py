@@ -230,6 +230,7 @@ class Reindexer:
                     self._say_sometimes("model", f"this worker goes on with its own model: {self.progress.error}")
             else:
                 self.progress = ReindexProgress()
+                self._surroundings.fail_point("reindex_opened")
 
     def _go_to(self, spaces: IndexSpaces) -> None:
         """Ask the preferred view, if its model is loaded. Raises SinkMismatch: this worker's view is going, and it has no other."""
@@ -242,6 +243,7 @@ class Reindexer:
                 self._follow_s = -1e9
                 self._compared.clear()
                 self._surroundings.say(f"the index is asked with {_model(spaces)} from now on")
+                self._surroundings.fail_point("reindex_gone_over")
             view = spaces.views.get(self.active)
             if view is None or view.state == "dropping":
                 raise SinkMismatch(
@@ -286,7 +288,6 @@ class Reindexer:
         after = self._change(lambda now: ask_other(now, self._now_ms()) if is_building(now, other) else now)
         self._surroundings.fail_point("reindex_preferred")
         self._go_to(after)
-        self._surroundings.fail_point("reindex_gone_over")
         self._complete(after)  # what was on its way into the old one
 
     def _follow(self, spaces: IndexSpaces) -> None:

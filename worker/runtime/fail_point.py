@@ -43,11 +43,12 @@ REINDEX_POINTS: Final = (
     "reindex_start",
     "reindex_created",  # the second view is there, and the index does not know it yet
     "reindex_begun",
+    "reindex_opened",  # a worker has loaded the second view's model, whoever fills
     "reindex_fill",
     "reindex_filled",
     "reindex_judged",
     "reindex_preferred",  # the index prefers the new view, this worker still asks the old one
-    "reindex_gone_over",
+    "reindex_gone_over",  # a worker asks the preferred view now, whoever filled it
     "reindex_follow",
     "reindex_remove",
     "reindex_removed",  # the old view is gone, and the index does not know it yet

@@ -231,6 +231,13 @@ def test_whoever_is_killed_at_any_point_the_next_one_ends_complete(sink: FakeSin
     assert not wrong_rows(sink)
 
 
+def test_a_change_there_and_back_writes_and_removes_no_block(sink: FakeSink, clock: Callable[[], float]) -> None:
+    worker = new_worker(sink, clock)
+    _all_the_way(sink, worker)
+    assert list(sink.spaces().views) == [NEW.id]
+    assert [call for call in sink.calls if call.endswith("_blocks")] == []
+
+
 def _all_the_way(sink: FakeSink, worker: Worker) -> None:
     """Change the model, store a template meanwhile, and drop the old view."""
     worker.look()
