@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from benchmarks.by_hand_corpora import Sizes
+from benchmarks.classes import Window
 from benchmarks.gpu_worker import Sizes as GpuSizes
 from benchmarks.guard_measures import MEASURES
 from benchmarks.page import Plan, look_at
@@ -114,6 +115,13 @@ RUNS = (
             shows={"templates": 1_000, "unanswered": 0, "mixed_answers": 0},
             also=frozenset({"seconds", "p99_wait_embed_s", "rollback_s", "bulk_loss_share"}),
         )
+    ),
+    Run(
+        "benchmarks.classes",
+        "--quick --engine llama",
+        {"QUICK": Window(0.5, 1)},
+        shows={"engine": "llama.cpp"},
+        also=frozenset({"query_p99_in_batches", "capped_batch_s", "bulk_share", "online_share", "vs_bare_engine"}),
     ),
     long(Run("benchmarks.by_hand", "--quick --rounds 1", {"QUICK": BY_HAND})),
     Run("benchmarks.growth", f"{GROWTH} --lines 9000 --axis index_server --server {{milvus_uri}}", lacks=OF_GROWTH),

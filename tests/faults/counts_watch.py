@@ -31,7 +31,7 @@ from tests.faults.worker_process import WAIT_S, WorkerProcess
 
 ANSWERS_S = 300.0
 """For some dozens of answers under load: minutes where a machine has other work."""
-_PAUSE_S = 0.02
+_PAUSE_S = 0.05
 _OVER_SHARE = 0.6
 """Of the questions: all lines of their windows are settled, so their answers must be exact."""
 _OVER_LINES = (SHORT_MS + 2 * TO_AND_FRO_MS) // GAP_MS

@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from consumers.record import Partition
 from tests.faults.worker_process import WAIT_S, WorkerProcess
 
-_LOOK_AGAIN_S = 0.05
+_LOOK_AGAIN_S = 0.2
 
 
 class Readiness(NamedTuple):

@@ -18,7 +18,7 @@ from worker.runtime.fail_point import KILLED, REINDEX_POINTS
 
 RECORDS = 300
 QUESTIONS = ("connection refused by the peer", "disk is full", "user logged in")
-EVERY_S = 0.2
+EVERY_S = 0.6
 SOON_S = 60.0
 EACH_POINT = [pytest.param(one, marks=[] if one == "reindex_preferred" else pytest.mark.long) for one in REINDEX_POINTS]
 
