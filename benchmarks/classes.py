@@ -47,7 +47,9 @@ class Window(NamedTuple):
     rounds: int
 
 
-QUICK, WHOLE = Window(6.0, 3), Window(20.0, 7)
+QUICK, WHOLE = Window(3.0, 9), Window(6.0, 21)
+_SETTLE_S = 0.5
+"""Before anything counts."""
 
 
 class Seen(NamedTuple):
@@ -91,6 +93,9 @@ class Crowd:
         for urgency in ("online", "bulk"):
             for _ in range(WAITING_TOKENS // AT_ONCE_TOKENS):
                 self._flood(urgency)
+        time.sleep(_SETTLE_S)
+        with self._lock:
+            self.tokens.clear()
         began_s = time.monotonic()
         while time.monotonic() < began_s + seconds:
             time.sleep(QUERY_EVERY_S)
