@@ -241,7 +241,6 @@ class Reindexer:
                 self._sink.prefer(preferred)
                 self.active = preferred
                 self._follow_s = -1e9
-                self._compared.clear()
                 self._surroundings.say(f"the index is asked with {_model(spaces)} from now on")
                 self._surroundings.fail_point("reindex_gone_over")
             view = spaces.views.get(self.active)
@@ -285,6 +284,7 @@ class Reindexer:
             return
         if not self._fill(source, target, model, other):  # what came while it was judged
             return
+        self._note_same(source, target)
         after = self._change(lambda now: ask_other(now, self._now_ms()) if is_building(now, other) else now)
         self._surroundings.fail_point("reindex_preferred")
         self._go_to(after)
@@ -314,6 +314,12 @@ class Reindexer:
             self._surroundings.fail_point("reindex_follow")
             if self._fill(view, preferred, model, other) and self._fill(preferred, view, other_model, other):
                 self._compared[:] = [preferred.count(), view.count()]
+
+    def _note_same(self, source: TemplateView, target: TemplateView) -> None:
+        """Remember that two views are the same if they have as many, when `target` has all of `source`: going back need not compare."""
+        counts = [source.count(), target.count()]
+        if counts[0] == counts[1]:
+            self._compared[:] = counts
 
     def _fill(self, source: TemplateView, target: TemplateView, model: EmbedsTemplates, other: str) -> bool:
         try:

@@ -96,6 +96,18 @@ def test_going_back_asks_a_complete_view_at_once(sink: FakeSink, clock: Callable
     assert id_of("since then") in sink.views[NEW.id]
 
 
+def test_two_views_that_were_just_filled_are_not_compared_again_before_going_back(sink: FakeSink, clock: Callable[[], float]) -> None:
+    worker = changed(sink, clock)
+    worker.reindexer.roll_back()
+    assert worker.reindexer.active == OLD.id
+    assert "reindex_follow" not in worker.passed
+    worker.reindexer.roll_back()
+    worker.store("of the new view alone")
+    worker.reindexer.roll_back()
+    assert id_of("of the new view alone") in sink.views[OLD.id]
+    assert "reindex_follow" in worker.passed
+
+
 def test_a_view_that_is_given_up_is_removed_when_nobody_can_wait_for_it_any_more(sink: FakeSink, clock: Callable[[], float]) -> None:
     worker = changed(sink, clock)
     worker.reindexer.drop()
