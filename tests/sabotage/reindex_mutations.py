@@ -36,7 +36,32 @@ REINDEX_MUTATIONS: Changes = {
     "worker/reindex/space_changes.py: a view is removed while questions wait for it": (
         "now_ms >= spaces.views[other].since_ms + DROP_AFTER_MS",
         "now_ms >= spaces.views[other].since_ms",
-        "worker/reindex/test_reindexer.py::a_view_that_is_given_up_is_removed_when_nobody_can_wait_for_it_any_more",
+        "properties/test_index_spaces.py::whatever_steps_are_taken_the_view_that_is_asked_is_complete",
+    ),
+    "worker/reindex/reindexer.py: going back compares what was just filled": (
+        "        self._note_same(source, target)\n",
+        "",
+        "worker/reindex/test_reindexer.py::two_views_that_were_just_filled_are_not_compared_again_before_going_back",
+    ),
+    "worker/embedding/device_router.py: a text that waits elsewhere is computed a second time": (
+        "own = [place for place in rest if one.has(texts[place].key)]",
+        "own: list[int] = []",
+        "worker/embedding/test_device_router.py::a_text_that_waits_in_one_engine_is_not_computed_by_the_other",
+    ),
+    "worker/embedding/embedder.py: an engine that is away looks free": (
+        "return abs(since_s + self.pace.seconds(tokens) - self._clock())",
+        "return max(since_s + self.pace.seconds(tokens) - self._clock(), 0.0)",
+        "worker/embedding/test_device_router.py::the_batch_in_an_engine_counts_and_one_that_is_late_is_thought_to_be_away",
+    ),
+    "worker/service/pipeline.py: an engine on a GPU waits for the cores": (
+        "slot=self.slot if model.engine.on_cpu else None,",
+        "slot=self.slot,",
+        "worker/service/test_pipeline.py::only_an_engine_of_this_machine_s_cores_waits_for_the_models_beside_it",
+    ),
+    "worker/cli/verify_vectors.py: only the view that is asked is compared": (
+        '        if space == own or stored.state == "dropping":\n',
+        "        if space or own:\n",
+        "worker/cli/test_verify_vectors.py::both_views_of_an_index_are_compared_each_with_its_own_model",
     ),
     "worker/reindex/space_changes.py: two workers fill at once": (
         "if lease is not None and lease.owner != owner and lease.until_ms > now_ms:",

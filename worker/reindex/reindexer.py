@@ -320,6 +320,7 @@ class Reindexer:
         counts = [source.count(), target.count()]
         if counts[0] == counts[1]:
             self._compared[:] = counts
+            self._whole_s = self._surroundings.clock() + WHOLE_S
 
     def _fill(self, source: TemplateView, target: TemplateView, model: EmbedsTemplates, other: str) -> bool:
         try:

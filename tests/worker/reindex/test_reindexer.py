@@ -96,8 +96,8 @@ def test_going_back_asks_a_complete_view_at_once(sink: FakeSink, clock: Callable
     assert id_of("since then") in sink.views[NEW.id]
 
 
-def test_two_views_that_were_just_filled_are_not_compared_again_before_going_back(sink: FakeSink, clock: Callable[[], float]) -> None:
-    worker = changed(sink, clock)
+def test_two_views_that_were_just_filled_are_not_compared_again_before_going_back(sink: FakeSink) -> None:
+    worker = changed(sink, clock=lambda: 0.0)
     worker.reindexer.roll_back()
     assert worker.reindexer.active == OLD.id
     assert "reindex_follow" not in worker.passed
