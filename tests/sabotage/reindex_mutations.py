@@ -53,11 +53,6 @@ REINDEX_MUTATIONS: Changes = {
         "return max(since_s + self.pace.seconds(tokens) - self._clock(), 0.0)",
         "worker/embedding/test_device_router.py::the_batch_in_an_engine_counts_and_one_that_is_late_is_thought_to_be_away",
     ),
-    "worker/service/pipeline.py: an engine on a GPU waits for the cores": (
-        "slot=self.slot if model.engine.on_cpu else None,",
-        "slot=self.slot,",
-        "worker/service/test_pipeline.py::only_an_engine_of_this_machine_s_cores_waits_for_the_models_beside_it",
-    ),
     "worker/cli/verify_vectors.py: only the view that is asked is compared": (
         '        if space == own or stored.state == "dropping":\n',
         "        if space or own:\n",

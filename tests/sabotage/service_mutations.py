@@ -254,9 +254,9 @@ SERVICE_MUTATIONS: Changes = {
         "worker/serving/embeddings/test_served_figures.py::what_waits_for_a_model_of_the_pool_is_told_as_that_of_the_default_one_is",
     ),
     "worker/service/pipeline.py: an engine that is away elsewhere holds the machine's cores": (
-        'slot=None if settings.engine.name == "remote" else self.slot,',
+        "slot=self.slot if model.engine.on_cpu else None,",
         "slot=self.slot,",
-        "worker/service/test_pipeline.py::only_an_engine_of_this_machine_waits_for_the_models_beside_it",
+        "worker/service/test_pipeline.py::only_an_engine_of_this_machine_s_cores_waits_for_the_models_beside_it",
     ),
     "worker/watching/judges.py: a moment in which much waits for vectors is an alert": (
         "sum(seconds for _, seconds in points) / len(points) for labels",
