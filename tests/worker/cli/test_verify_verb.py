@@ -154,7 +154,7 @@ def test_of_many_problems_the_first_are_shown(new_screen: NewScreen) -> None:
     show_verified(screen, {
         "complete": False, "records": 1_000, "lines": 400, "seconds": 1.0, "not_committed": 0, "dead_letter_pieces": 0, "expired_lines": 4,
         "other_epoch_lines": 0, "other_masks_lines": 0, "compacted_lines": 2, "copies": 0, "ranges": [],
-        "sampled_lines": 0, "dropped_lines": 0, "dropped_stored_lines": 0, "masks": {"2": 300, "3": 100},
+        "sampled_lines": 0, "dropped_lines": 0, "dropped_stored_lines": 0, "masks": {"2": 300, "3": 100}, "second_view": None,
         "problems": dict.fromkeys(kinds, 0) | {"gap": 1_000}, "left": dict.fromkeys(kinds, 0) | {"gap": 400},
         "findings": [finding | {"offset": offset, "number": 1, "repaired": False} for offset in range(900)],
     })  # fmt: skip
