@@ -39,13 +39,18 @@ REINDEX_MUTATIONS: Changes = {
         "properties/test_index_spaces.py::whatever_steps_are_taken_the_view_that_is_asked_is_complete",
     ),
     "worker/reindex/reindexer.py: going back compares what was just filled": (
-        "        self._note_same(source, target)\n",
+        "            self._note_compared(before, written, now)\n",
         "",
         "worker/reindex/test_reindexer.py::two_views_that_were_just_filled_are_not_compared_again_before_going_back",
     ),
+    "worker/reindex/reindexer.py: what comes during a comparison is taken for compared": (
+        "if sum(before) + self.progress.tally.written - written == sum(now):",
+        "if before and now:",
+        "worker/reindex/test_reindexer.py::what_is_stored_while_both_views_are_compared_is_found_by_the_next_look",
+    ),
     "worker/embedding/device_router.py: a text that waits elsewhere is computed a second time": (
-        "own = [place for place in rest if one.has(texts[place].key)]",
-        "own: list[int] = []",
+        "owner = next((own for one, own in waiting if one.has(text.key)), rest)",
+        "owner = rest",
         "worker/embedding/test_device_router.py::a_text_that_waits_in_one_engine_is_not_computed_by_the_other",
     ),
     "worker/embedding/embedder.py: an engine that is away looks free": (

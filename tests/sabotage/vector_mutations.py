@@ -64,7 +64,7 @@ VECTOR_MUTATIONS: Changes = {
         "worker/embedding/test_batcher.py::beside_saturating_queries_online_and_bulk_have_a_floor_each",
     ),
     "worker/embedding/embedder.py: what the engine holds at the end of a drain is not delivered": (
-        "(self._is_closed and not self._is_computing and not len(self.batcher))",
+        "(self._is_closed and self._begun is None and not len(self.batcher))",
         "(self._is_closed and not len(self.batcher))",
         "worker/embedding/test_embedder.py::what_the_engine_holds_when_it_is_closed_is_delivered",
     ),

@@ -24,11 +24,13 @@ class DeviceRouter:
 
     def submit(self, texts: Sequence[EncodedText], done: Done) -> None:
         """Queue texts of one class and requester; see `Submit`. Raises RuntimeError once closed."""
-        rest = list(range(len(texts)))
-        for one in self._embedders:
-            own = [place for place in rest if one.has(texts[place].key)]
+        waiting: list[tuple[Embedder, list[int]]] = [(one, []) for one in self._embedders]
+        rest: list[int] = []
+        for place, text in enumerate(texts):
+            owner = next((own for one, own in waiting if one.has(text.key)), rest)
+            owner.append(place)
+        for one, own in waiting:
             self._submit(one, texts, own, done)
-            rest = [place for place in rest if place not in own]
         if rest:
             first, tokens = texts[rest[0]], sum(len(texts[place].ids) for place in rest)
             nearest = min(self._embedders, key=lambda one: one.ready_s(first.urgency, first.topic, tokens))

@@ -129,9 +129,8 @@ class Embedder:
         self._results = threading.Condition(lock)
         """The embed stage waits here for what was computed."""
         self._computed: list[Computed] = []
-        self._is_computing = False
         self._begun: tuple[int, float] | None = None
-        """Tokens in the engine now, and since when."""
+        """Tokens in the engine now, and since when; None: it computes nothing."""
         self._is_closed = False
 
     def submit(self, texts: Sequence[EncodedText], done: Done) -> None:
@@ -223,7 +222,7 @@ class Embedder:
     @property
     def _has_ended(self) -> bool:
         """Whether nothing more will be computed."""
-        return self.is_abandoned or (self._is_closed and not self._is_computing and not len(self.batcher))
+        return self.is_abandoned or (self._is_closed and self._begun is None and not len(self.batcher))
 
     def _end(self, *, abandon: bool) -> None:
         with self._work:
@@ -242,7 +241,6 @@ class Embedder:
             if not len(self.batcher):
                 return False
             batch = self.batcher.next_batch()
-            self._is_computing = True
             self._begun = batch.tokens, self._clock()
         computed = self._compute(batch)
         tokens, seconds = tokens_of(computed.texts), computed.seconds
@@ -250,7 +248,6 @@ class Embedder:
             self.batcher.observe(tokens, seconds)
             self.batcher.shrink(self._engine.limit_tokens)
             self.pace.observe(tokens, seconds)
-            self._is_computing = False
             self._begun = None
             self._computed.append(computed)
             self._results.notify()

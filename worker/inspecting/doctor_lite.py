@@ -18,7 +18,7 @@ from sinks.sink import BlockFilter, Sink, SinkBroken, SinkBusy, SinkMismatch
 from worker.connections import open_sink
 from worker.embedding.model.errors import ModelError
 from worker.inspecting.doctor import Check, Verdict, first_of, judge_all, ok, problem, warning
-from worker.inspecting.doctor_milvus import NewSpace, judge_views, told_consistency
+from worker.inspecting.doctor_milvus import NewSpace, judge_views, told_consistency, unknown_space
 from worker.inspecting.doctor_worker import ask_doctor
 from worker.runtime.wording import bytes_of, counted, seconds_of
 from worker.settings.settings import Settings
@@ -165,7 +165,7 @@ def _views(sink: Sink, new_space: NewSpace) -> Verdict:
     try:
         own = new_space().id
     except ModelError as error:
-        return warning(f"the index cannot be compared with the model: {error}", "fix the model first")
+        return unknown_space(error)
     return judge_views(sink.spaces(), own)
 
 
@@ -186,8 +186,7 @@ def _open(settings: Settings, folder: Path, new_space: NewSpace) -> dict[str, Ve
     try:
         space = new_space()
     except ModelError as error:
-        unknown = warning(f"the index cannot be compared with the model: {error}", "fix the model first")
-        return {"index": ok(f"{folder} exists and is not in use"), "space": unknown}
+        return {"index": ok(f"{folder} exists and is not in use"), "space": unknown_space(error)}
     try:
         with open_sink(settings, space, strong=False) as sink:
             facts = _index_facts(settings, sink, f"{folder} can be opened, and no worker uses it")

@@ -130,12 +130,17 @@ def _space(facts: ServerFacts) -> Verdict | None:
     if facts.blocks is None:
         return None
     if facts.space is None:
-        return warning(f"the index cannot be compared with the model: {facts.space_error}", "fix the model first")
+        return unknown_space(facts.space_error)
     try:
         check_view_of(facts.blocks, facts.space)
     except SinkMismatch as error:
         return problem(str(error), "use the model that filled it, or another milvus.collection and kafka.group")
     return judge_views(spaces_of(facts.blocks), facts.space.id)
+
+
+def unknown_space(reason: object) -> Verdict:
+    """Return the verdict on an index where the model's space is not known."""
+    return warning(f"the index cannot be compared with the model: {reason}", "fix the model first")
 
 
 def judge_views(spaces: IndexSpaces, own: str) -> Verdict:

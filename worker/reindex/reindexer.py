@@ -282,9 +282,13 @@ class Reindexer:
             self._surroundings.say(f"the model change stops, {why}; `--accept {failed[0].name}` goes on all the same")
             self._change(lambda now: refuse(now, other, why))
             return
+        before, written = _counts(source, target), self.progress.tally.written
         if not self._fill(source, target, model, other):  # what came while it was judged
             return
-        self._note_same(source, target)
+        now = _counts(source, target)
+        if now[0] == now[1] and not self.progress.tally.failed:  # it has all of the other one, and no more: going back need not compare
+            self._note_compared(before, written, now)
+            self._whole_s = clock() + WHOLE_S
         after = self._change(lambda now: ask_other(now, self._now_ms()) if is_building(now, other) else now)
         self._surroundings.fail_point("reindex_preferred")
         self._go_to(after)
@@ -309,18 +313,17 @@ class Reindexer:
             return
         (model, preferred), (other_model, view) = self._opened[spaces.preferred], self._opened[other]
         with self._completing:
-            if self._compared == [preferred.count(), view.count()]:
+            before, written = _counts(preferred, view), self.progress.tally.written
+            if self._compared == before:
                 return
             self._surroundings.fail_point("reindex_follow")
             if self._fill(view, preferred, model, other) and self._fill(preferred, view, other_model, other):
-                self._compared[:] = [preferred.count(), view.count()]
+                self._note_compared(before, written, _counts(preferred, view))
 
-    def _note_same(self, source: TemplateView, target: TemplateView) -> None:
-        """Remember that two views are the same if they have as many, when `target` has all of `source`: going back need not compare."""
-        counts = [source.count(), target.count()]
-        if counts[0] == counts[1]:
-            self._compared[:] = counts
-            self._whole_s = self._surroundings.clock() + WHOLE_S
+    def _note_compared(self, before: list[int], written: int, now: list[int]) -> None:
+        """Remember how many templates the views have, unless some came while they were compared, which the comparison may have missed."""
+        if sum(before) + self.progress.tally.written - written == sum(now):
+            self._compared[:] = now
 
     def _fill(self, source: TemplateView, target: TemplateView, model: EmbedsTemplates, other: str) -> bool:
         try:
@@ -379,6 +382,10 @@ class Reindexer:
         if now_s >= self._said_s.get(what, -1e9) + _SAY_AGAIN_S:
             self._said_s[what] = now_s
             self._surroundings.say(line)
+
+
+def _counts(one: TemplateView, other: TemplateView) -> list[int]:
+    return [one.count(), other.count()]
 
 
 def _model(spaces: IndexSpaces) -> str:

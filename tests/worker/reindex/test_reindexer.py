@@ -82,6 +82,21 @@ def test_templates_that_come_meanwhile_are_in_both_views_soon(sink: FakeSink, cl
     assert not wrong_rows(sink)
 
 
+def test_what_is_stored_while_both_views_are_compared_is_found_by_the_next_look(sink: FakeSink) -> None:
+    now_s = [0.0]
+    worker = changed(sink, clock=lambda: now_s[0])
+    worker.store("new 1")
+    now_s[0] += 50.0
+    worker.home.on_embed = lambda: worker.store("new 2")  # the old view is being given the first one
+    worker.look()
+    worker.home.on_embed = lambda: None
+    assert id_of("new 1") in sink.views[OLD.id]
+    assert id_of("new 2") not in sink.views[OLD.id]
+    now_s[0] += 50.0
+    worker.look()
+    assert id_of("new 2") in sink.views[OLD.id]
+
+
 def test_going_back_asks_a_complete_view_at_once(sink: FakeSink, clock: Callable[[], float]) -> None:
     worker = changed(sink, clock)
     worker.store("only in the new one")
