@@ -1,91 +1,25 @@
 """The model of an index changes under questions and a feed: every answer is right, and nothing is lost whoever is killed when."""
 
+import contextlib
 import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from pymilvus import MilvusException
 
-from tests.faults.pages import Pages
+from tests.faults.model_change import QUESTIONS, SOON_S, Asking, Change
 from tests.faults.records import strange
 from tests.faults.scene import Scene
 from tests.faults.worker_process import WorkerProcess
+from tests.services.milvus import connected
 from worker.embedding.loaded import space_of
 from worker.embedding.model.prepared import PreparedModel
 from worker.runtime.fail_point import KILLED, REINDEX_POINTS
 
 RECORDS = 300
-QUESTIONS = ("connection refused by the peer", "disk is full", "user logged in")
-EVERY_S = 0.6
-SOON_S = 60.0
 EACH_POINT = [pytest.param(one, marks=[] if one == "reindex_preferred" else pytest.mark.long) for one in REINDEX_POINTS]
-
-
-class Change:
-    """What a test sees of one worker's change."""
-
-    def __init__(self, worker: WorkerProcess, to: PreparedModel) -> None:
-        self.pages = Pages(worker)
-        self.worker = worker
-        self.to = to
-
-    def told(self) -> dict[str, Any]:
-        status, body = self.pages.get("/api/reindex")
-        assert status == 200, body
-        told: dict[str, Any] = json.loads(body)
-        return told
-
-    def post(self, **body: object) -> None:
-        status, answer = self.pages.post("/api/reindex", body)
-        assert status == 200, answer
-
-    def start(self) -> None:
-        self.post(to=self.to.folder.name)
-
-    def states(self) -> dict[str, str]:
-        return {view["space"]: view["state"] for view in self.told()["views"]}
-
-    def wait_running(self) -> None:
-        self.pages.wait_until("running", lambda: json.loads(self.pages.get("/api/status")[1])["phase"] == "running")
-
-    def wait_asked(self, model: PreparedModel) -> None:
-        self.pages.wait_until("asked", lambda: self.told()["asked"] == space_of(model).id, SOON_S)
-
-    def wait_same(self, within_s: float = SOON_S) -> None:
-        """Wait until both views have the same templates, or there is one."""
-        self.pages.wait_until("followed", lambda: (told := self.told())["same"] or len(told["views"]) == 1, within_s)
-
-
-class Asking:
-    """Asks the same questions again and again, as a user does; keeps what came back."""
-
-    def __init__(self, pages: Pages) -> None:
-        self._pages = pages
-        self._stopped = threading.Event()
-        self.wrong: list[str] = []
-        self.answers: dict[str, list[list[tuple[str, float]]]] = {question: [] for question in QUESTIONS}
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def ask(self, question: str) -> list[tuple[str, float]] | None:
-        status, body = self._pages.post("/api/search", {"text": question, "k": 10, "mode": "dense", "deadline_ms": 20_000})
-        if status != 200:
-            self.wrong.append(f"{status}: {body}")
-            return None
-        return [(hit["template"], round(hit["score"], 4)) for hit in json.loads(body)["hits"]]
-
-    def end(self) -> None:
-        self._stopped.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._stopped.wait(EVERY_S):
-            for question in QUESTIONS:
-                found = self.ask(question)
-                if found is not None:
-                    self.answers[question].append(found)
 
 
 def _settings(to: PreparedModel) -> dict[str, str]:
@@ -144,7 +78,9 @@ def test_what_comes_during_a_change_is_in_the_view_that_stays(scene: Scene, othe
 
 
 @pytest.mark.parametrize("point", EACH_POINT)
-def test_a_worker_that_is_killed_at_any_point_is_followed_by_one_that_ends_complete(scene: Scene, other: PreparedModel, point: str) -> None:
+def test_a_worker_that_is_killed_at_any_point_is_followed_by_one_that_ends_complete(
+    scene: Scene, other: PreparedModel, point: str, *, long: bool
+) -> None:
     first = _indexed(scene, **_settings(other), test_fail_point=f"{point}:1")
     change = Change(first, other)
     _go_on(change.start)
@@ -168,6 +104,48 @@ def test_a_worker_that_is_killed_at_any_point_is_followed_by_one_that_ends_compl
     scene.drain(second)
     scene.model = other
     scene.judge_end()
+    if long:
+        verified = json.loads(scene.run_verb("verify", "--json", **_settings(other)))
+        assert verified["complete"], verified
+        assert (view := verified["second_view"]) is None or (view["missing"], view["only_there"]) == (0, 0)
+
+
+@pytest.mark.long
+def test_templates_that_expire_meanwhile_hold_no_change_up(server_scene: Scene, other: PreparedModel) -> None:
+    """A server removes them whenever it likes; here somebody does, from both views, from the beginning to the end."""
+    scene = server_scene
+    worker = _indexed(scene, **_settings(other))
+    change = Change(worker, other)
+    done = threading.Event()
+    removed = 0
+
+    def expire() -> None:
+        nonlocal removed
+        assert scene.server is not None
+        with connected(scene.server.uri) as client:
+            while not done.wait(0.2):
+                for name in client.list_collections():
+                    if name.startswith(f"{scene.collection}_templates"):
+                        with contextlib.suppress(MilvusException):  # it is not loaded yet
+                            rows = client.query(name, filter='template > "8"', output_fields=["template"], limit=5)
+                            client.delete(name, ids=[row["template"] for row in rows])
+                            removed += len(rows)
+
+    expiring = threading.Thread(target=expire, daemon=True)
+    expiring.start()
+    change.start()
+    change.wait_asked(other)
+    change.post(do="rollback")
+    change.start()
+    change.wait_asked(other)
+    done.set()
+    expiring.join()
+    change.wait_same()
+    assert removed > 20
+    assert not change.told()["error"]
+    scene.topics.send(50, strange)
+    scene.wait_all_committed(worker)
+    scene.drain(worker)
 
 
 @pytest.mark.long

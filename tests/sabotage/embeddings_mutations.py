@@ -128,6 +128,21 @@ EMBEDDINGS_MUTATIONS: Changes = {
         "is_text = isinstance(given, str)",
         "worker/serving/embeddings/test_embedding_api.py::the_vector_of_a_text_s_beginning_is_never_kept_as_that_of_the_text",
     ),
+    "worker/serving/embeddings/served_model.py: a request whose deadline passes while it is tokenised is never answered": (
+        "            work.refuse_late()\n            return\n",
+        "            return\n",
+        f"{_ROOM}/test_embedding_api.py::a_request_is_answered_wherever_its_deadline_passes",
+    ),
+    f"{_ROOM}/held_bytes.py: an answer that nobody reads is forgotten as soon as it is written": (
+        '            await send({"type": "http.response.start"',
+        '            self._on_end()\n            await send({"type": "http.response.start"',
+        f"{_ROOM}/test_embedding_api.py::answers_that_nobody_reads_are_bounded_and_cost_others_nothing",
+    ),
+    f"{_ROOM}/held_bytes.py: an answer goes out at once, whoever reads it": (
+        "PIECE_BYTES: Final = 256 * 1024",
+        "PIECE_BYTES: Final = 1 << 30",
+        f"{_ROOM}/test_embedding_api.py::answers_that_nobody_reads_are_bounded_and_cost_others_nothing",
+    ),
     "worker/serving/embeddings/served_model.py: a slice of a request answers for its first inputs": (
         "for place, (key, text_ids) in enumerate(zip(keys, fitted.ids, strict=True), one.first):",
         "for place, (key, text_ids) in enumerate(zip(keys, fitted.ids, strict=True), one.first % 256):",

@@ -21,6 +21,7 @@ from redis.retry import Retry
 from tests.services.docker_servers import docker_redis
 from tests.services.missing import ServerMissing, named_address, skip_or_fail
 from tests.services.ports import free_port, listens
+from tests.services.processes import stop
 
 ADDRESS_VARIABLE = "VECTAIL_TEST_REDIS"
 _ANSWER_S = 20.0
@@ -70,6 +71,15 @@ class LocalRedis:
             self._process.send_signal(signal.SIGKILL)
             self._process.wait(_STOP_S)
             self._process = None
+
+    def pause(self) -> None:
+        """Stop it as a frozen machine would: it listens and does not answer."""
+        assert self._process is not None
+        stop(self._process.pid)
+
+    def resume(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
 
     def close(self) -> None:
         self.kill()

@@ -74,6 +74,7 @@ class Pipeline:
             cache=self.levels,
             memory=self.memory,
             slot=self.slot if model.engine.on_cpu else None,  # elsewhere it takes no turns, and may be away for long
+            clock=surroundings.clock,
             fail_point=fail_point,
         )
         self.query_embedder = self.embedder
@@ -84,7 +85,12 @@ class Pipeline:
             is_shared = settings.query.device == "either" and embeddings is not None
             batcher = new_batcher(connections.query_model, target_s=target_s, has_clients=is_shared)
             self.query_embedder = Embedder(
-                batcher=batcher, engine=self._query_engine, cache=self.levels, memory=self.memory, slot=self.slot
+                batcher=batcher,
+                engine=self._query_engine,
+                cache=self.levels,
+                memory=self.memory,
+                slot=self.slot,
+                clock=surroundings.clock,
             )
         nearest = DeviceRouter((self.embedder, self.query_embedder)) if settings.query.device == "either" else None
         self.served = None if embeddings is None else embeddings.served_of(model, nearest or self.embedder, self.levels)

@@ -36,6 +36,7 @@ class RunningEmbedder:
             cache=levels,
             memory=levels.memory,
             slot=slot if loaded.engine.on_cpu else None,
+            clock=surroundings.clock,
         )
         self.stages = [
             Stage(f"engine-{name}", self.embedder.compute, on_crash),

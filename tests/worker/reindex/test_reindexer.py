@@ -97,6 +97,26 @@ def test_what_is_stored_while_both_views_are_compared_is_found_by_the_next_look(
     assert id_of("new 2") in sink.views[OLD.id]
 
 
+def test_templates_that_expire_meanwhile_hold_no_change_up(sink: FakeSink, clock: Callable[[], float]) -> None:
+    worker = new_worker(sink, clock)
+    worker.reindexer.start(NEW, "new-model", ())
+    worker.reindexer._open_missing(sink.spaces())  # noqa: SLF001 - its model lets templates expire
+    left = [id_of(text) for text in TEXTS]
+
+    def expire() -> None:
+        for space in (OLD.id, NEW.id):
+            sink.views[space].pop(left.pop(), None)
+
+    worker.models.opened[NEW.id].on_embed = expire
+    worker.look(4)
+    assert (sink.spaces().preferred, worker.reindexer.progress.error) == (NEW.id, "")
+    worker.models.opened[NEW.id].on_embed = lambda: None
+    worker.look(2)
+    assert sink.views[OLD.id].keys() == sink.views[NEW.id].keys()
+    assert len(left) < len(TEXTS), "none expired"
+    assert not wrong_rows(sink)
+
+
 def test_going_back_asks_a_complete_view_at_once(sink: FakeSink, clock: Callable[[], float]) -> None:
     worker = changed(sink, clock)
     worker.store("only in the new one")

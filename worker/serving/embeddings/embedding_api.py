@@ -12,8 +12,8 @@ import secrets
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeVar
 
@@ -23,7 +23,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from worker.embedding.batcher import Urgency
-from worker.embedding.model.vectors import TokenIds, Vectors
+from worker.embedding.model.vectors import TokenIds
 from worker.runtime.process import vectail_version
 from worker.serving.embeddings.embedding_answer import EmbeddingAnswer, check_dimensions, cut, encode_openai, encode_tei
 from worker.serving.embeddings.embedding_bodies import InputType
@@ -31,6 +31,7 @@ from worker.serving.embeddings.embedding_errors import EmbeddingRefused, interna
 from worker.serving.embeddings.embedding_models import EmbeddingModels
 from worker.serving.embeddings.embedding_request import MOST_INPUTS, EmbeddingRequest, TokenLists, named, read_openai, read_tei
 from worker.serving.embeddings.embedding_work import EmbeddedInputs, EmbeddingWork, WorkTerms
+from worker.serving.embeddings.held_bytes import HeldBytes, PiecedResponse
 from worker.serving.embeddings.models_document import model_document, models_document, tei_document
 from worker.serving.embeddings.openai_tokens import OpenAITokens
 from worker.serving.embeddings.served_model import ServedModel
@@ -46,8 +47,11 @@ _LARGE_BYTES: Final = 64 * 1024
 """A body or an answer as large as that is read or written on another thread."""
 _BODIES: Final = 8
 """Bodies of the largest size that may be in memory at once."""
+_MOST_ANSWERS_BYTES: Final = 256 * 1024 * 1024
+"""That may be in memory at once: computed, written, or not read yet."""
+_BYTES_A_NUMBER: Final = 13
+"""Of a vector, in JSON."""
 _INTERNAL: Final = 500
-_BUSY_RETRY_S: Final = 1.0
 _STOPPING_RETRY_S: Final = 5.0
 T = TypeVar("T")
 Answering = Callable[[Request], Awaitable[Response]]
@@ -77,8 +81,8 @@ class EmbeddingApi:
         self._models = models
         self._rules = rules
         self._clock = clock
-        self._body_bytes = 0
-        """Of all requests in work."""
+        self._bodies = HeldBytes(_BODIES * rules.max_body_bytes)
+        self._answers = HeldBytes(_MOST_ANSWERS_BYTES)
         self._open: set[asyncio.Future[EmbeddedInputs]] = set()
         self._lock = threading.Lock()
         """Held while a request is queued, so that `stop` returns after it."""
@@ -133,20 +137,27 @@ class EmbeddingApi:
         async with self._asked(request, read_openai) as asked:
             name, typed = named(asked.model, self._models.names)
             accept = request.headers.get("accept", "")
-            async with self._models.leased(name) as model:
-                found = await self._embedded(request, asked, model, asked.input_type or typed or "document", "input")
 
-            def write(vectors: Vectors) -> EmbeddingAnswer:
+            def write(found: EmbeddedInputs) -> EmbeddingAnswer:
                 return encode_openai(
-                    vectors, request=asked, model=model.name, prompt_tokens=found.tokens, accept=accept, truncated_places=found.truncated
+                    found.vectors,
+                    request=asked,
+                    model=model.name,
+                    prompt_tokens=found.tokens,
+                    accept=accept,
+                    truncated_places=found.truncated,
                 )
 
-            return await _written(found.vectors, asked.dimensions, write)
+            async with self._models.leased(name) as model:
+                return await self._answered(request, asked, model, asked.input_type or typed or "document", "input", write)
 
     async def _embed(self, request: Request) -> Response:
         async with self._asked(request, read_tei) as asked:
-            found = await self._embedded(request, asked, self._models.default, asked.input_type or "document", "inputs")
-            return await _written(found.vectors, asked.dimensions, partial(encode_tei, truncated_places=found.truncated))
+
+            def write(found: EmbeddedInputs) -> EmbeddingAnswer:
+                return encode_tei(found.vectors, truncated_places=found.truncated)
+
+            return await self._answered(request, asked, self._models.default, asked.input_type or "document", "inputs", write)
 
     async def _list(self, _request: Request) -> Response:
         return Response(as_json(models_document(self._models.facts())), 200, None, _JSON)
@@ -185,20 +196,31 @@ class EmbeddingApi:
         """Read the request, and hold its bytes in the count of all while it is answered."""
         check_type(request.headers.get("content-type"))
         check_length(request.headers.get("content-length"), self._rules.max_body_bytes)
-        held = 0
-
-        def hold(part_bytes: int) -> None:
-            nonlocal held
-            held += part_bytes
-            self._body_bytes += part_bytes
-            if self._body_bytes > _BODIES * self._rules.max_body_bytes:
-                raise too_busy(_BUSY_RETRY_S)
-
-        try:
+        with self._bodies.holding() as hold:
             body = await read_body(request.stream(), most_bytes=self._rules.max_body_bytes, most_s=self._rules.body_s, hold=hold)
             yield await _on_a_thread(partial(read, body), is_large=len(body) > _LARGE_BYTES)
-        finally:
-            self._body_bytes -= held
+
+    async def _answered(
+        self,
+        request: Request,
+        asked: EmbeddingRequest,
+        model: ServedModel,
+        input_type: InputType,
+        param: str,
+        write: Callable[[EmbeddedInputs], EmbeddingAnswer],
+    ) -> Response:
+        """Embed the inputs of a request and write the answer; what it needs is held in the count of all answers until it is read."""
+        rows = len(asked.inputs.lists if isinstance(asked.inputs, TokenLists) else asked.inputs)
+        with ExitStack() as stack:
+            stack.enter_context(self._answers.holding())(rows * model.dim * _BYTES_A_NUMBER)
+            found = await self._embedded(request, asked, model, input_type, param)
+
+            def written() -> EmbeddingAnswer:
+                shorter = found.vectors if asked.dimensions is None else cut(found.vectors, asked.dimensions)
+                return write(replace(found, vectors=shorter))
+
+            answer = await _on_a_thread(written, is_large=found.vectors.nbytes > _LARGE_BYTES)
+            return PiecedResponse(answer.body, answer.headers, answer.content_type, stack.pop_all().close)
 
     async def _embedded(
         self, request: Request, asked: EmbeddingRequest, model: ServedModel, input_type: InputType, param: str
@@ -241,12 +263,6 @@ class EmbeddingApi:
         check = partial(resolved, inputs, own=model.own_ids, openai_tokens=self._rules.openai_tokens, param=param)
         found = await _on_a_thread(check, is_large=sum(map(len, inputs.lists)) * 8 > _LARGE_BYTES)
         return found.lists if isinstance(found, TokenLists) else found
-
-
-async def _written(vectors: Vectors, dimensions: int | None, write: Callable[[Vectors], EmbeddingAnswer]) -> Response:
-    is_large = vectors.nbytes > _LARGE_BYTES
-    answer = await _on_a_thread(lambda: write(vectors if dimensions is None else cut(vectors, dimensions)), is_large=is_large)
-    return Response(answer.body, 200, answer.headers, answer.content_type)
 
 
 async def _on_a_thread(work: Callable[[], T], *, is_large: bool) -> T:

@@ -111,7 +111,7 @@ class EmbeddingWork:
         self._resolve(why)
 
     def refuse_late(self) -> None:
-        """Answer it with a refusal if its deadline has passed."""
+        """Answer it, if nothing has yet: its deadline has passed."""
         self.refuse(too_late())
 
 

@@ -116,6 +116,7 @@ class ServedModel:
             return
         work.count(fitted.tokens, fitted.truncated)
         if work.is_late(self._clock()):
+            work.refuse_late()
             return
         keys = self._keys(one, fitted)
         found = self._levels.cached(set(keys))

@@ -3,6 +3,7 @@
 import http.client
 import json
 import threading
+import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from worker.serving.worker_view import WorkerView
 from worker.settings.settings import Settings
 
 WAIT_S = 20.0
+_JUMP_S = 3600.0
 
 
 class Answered(NamedTuple):
@@ -59,6 +61,27 @@ def loaded_with(model: PreparedModel, engine: FakeEngine) -> LoadedModel:
     )  # fmt: skip
 
 
+class JumpingClock:
+    """Goes as the monotonic clock does, and once an hour ahead, after some more readings.
+
+    Thread: any.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._readings_left: float = float("inf")
+
+    def jump(self, *, after_readings: int = 0) -> None:
+        """Go ahead once it has been read so often."""
+        with self._lock:
+            self._readings_left = after_readings
+
+    def __call__(self) -> float:
+        with self._lock:
+            self._readings_left -= 1
+            return time.monotonic() + (_JUMP_S if self._readings_left < 0 else 0.0)
+
+
 class EmbeddingServer:
     """Runs until `close`; what crashes fails the test that closes it.
 
@@ -72,12 +95,13 @@ class EmbeddingServer:
         self.crashes: list[tuple[str, Exception]] = []
         self.said: list[str] = []
         self.engine = FakeEngine()
+        self.clock = JumpingClock()
         self.model = model
         self.service = EmbeddingService(
             settings,
             model.name,
             redis=redis,
-            surroundings=Surroundings(say=self.said.append),
+            surroundings=Surroundings(say=self.said.append, clock=self.clock),
             on_crash=lambda stage, error: self.crashes.append((stage, error)),
         )
         self.opened = self.service.open_default(loaded_with(model, self.engine))
