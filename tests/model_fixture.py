@@ -1,7 +1,9 @@
 """The models that are installed with vectail, prepared once for all test runs (in `.cache/model`, which git ignores)."""
 
+import fcntl
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,16 +16,27 @@ from worker.embedding.tokenizer import Tokenizer
 CACHE = Path(__file__).parents[1] / ".cache" / "model"
 
 
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Let one process of a run prepare models, so that the others find what it has made."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 @pytest.fixture(scope="session")
 def prepared_model() -> PreparedModel:
     """The model of a new index, all-MiniLM-L6-v2-logs."""
-    return prepare_model(None, CACHE)
+    with one_at_a_time():
+        return prepare_model(None, CACHE)
 
 
 @pytest.fixture(scope="session")
 def plain_model() -> PreparedModel:
     """The model that it was trained from, all-MiniLM-L6-v2."""
-    return prepare_model(None, CACHE, installed=PLAIN)
+    with one_at_a_time():
+        return prepare_model(None, CACHE, installed=PLAIN)
 
 
 @pytest.fixture(scope="module")

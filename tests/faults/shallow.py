@@ -4,14 +4,13 @@ All else is the default model's: tokenizer, dimensions, longest sequence, poolin
 records still have different vectors (checked in `test_oracle`), which is all the oracle needs.
 """
 
-import contextlib
 import json
 import shutil
 from pathlib import Path
 
 from safetensors.numpy import load_file, save_file
 
-from tests.model_fixture import CACHE
+from tests.model_fixture import CACHE, one_at_a_time
 from worker.embedding.model.folder import WEIGHTS, default_folder
 from worker.embedding.model.prepared import PreparedModel, prepare_model
 from worker.embedding.model.staging import staging_folder
@@ -22,13 +21,12 @@ _FOLDER = CACHE / f"shallow-{_LAYERS}"
 
 def shallow_model() -> PreparedModel:
     """Return the prepared model; it is written once for all test runs, beside the default model."""
-    if not _FOLDER.is_dir():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        with staging_folder(CACHE) as staging:
-            _write(staging)
-            with contextlib.suppress(OSError):  # a parallel test process may have been first
+    with one_at_a_time():
+        if not _FOLDER.is_dir():
+            with staging_folder(CACHE) as staging:
+                _write(staging)
                 staging.rename(_FOLDER)
-    return prepare_model(_FOLDER, CACHE)
+        return prepare_model(_FOLDER, CACHE)
 
 
 def _write(folder: Path) -> None:

@@ -158,6 +158,16 @@ def test_a_new_folder_is_for_its_owner_only(folder: Path, sink: MilvusSink) -> N
 
 
 @pytest.mark.process
+def test_the_process_that_serves_a_folder_does_without_pandas_and_a_client(sink: MilvusSink) -> None:
+    """They would be half of its start, and 45 MB."""
+    sink.open()
+    sink.templates.upsert([template("disk full")])
+    mapped = Path(f"/proc/{sink.local_pid}/maps").read_text()
+    assert "/pyarrow/" in mapped
+    assert "/pandas/" not in mapped
+
+
+@pytest.mark.process
 def test_the_process_that_serves_a_folder_ends_with_the_one_that_opened_it(
     folder: Path, sink: MilvusSink, start_writer: StartWriter
 ) -> None:
