@@ -46,6 +46,7 @@ test: $(READY) ## what must pass to land: all tests but the `long` ones, on real
 	@$(VENV)/bin/python -m pytest -n 4 --dist loadgroup --servers --record=.cache/durations.jsonl $(ARGS)
 
 nightly: $(READY) vllm bench-deps ## what takes an hour: the tests marked `long`, more kills and odd lines, vLLM, compose, sanitizers, and a soak of 10 minutes
+	@$(VENV)/bin/python -m tests.deploy.kubernetes
 	@$(VENV)/bin/python -m pytest -n 4 --dist loadgroup --servers --nightly --record=.cache/durations-nightly.jsonl $(ARGS)
 	@$(VENV)/bin/python -m tests.soak --minutes 10
 
