@@ -133,14 +133,14 @@ EMBEDDINGS_MUTATIONS: Changes = {
         "            return\n",
         f"{_ROOM}/test_embedding_api.py::a_request_is_answered_wherever_its_deadline_passes",
     ),
-    f"{_ROOM}/held_bytes.py: an answer that nobody reads is forgotten as soon as it is written": (
+    f"{_ROOM}/embedding_api.py: an answer that nobody reads is forgotten as soon as it is written": (
         '            await send({"type": "http.response.start"',
         '            self._on_end()\n            await send({"type": "http.response.start"',
         f"{_ROOM}/test_embedding_api.py::answers_that_nobody_reads_are_bounded_and_cost_others_nothing",
     ),
-    f"{_ROOM}/held_bytes.py: an answer goes out at once, whoever reads it": (
-        "PIECE_BYTES: Final = 256 * 1024",
-        "PIECE_BYTES: Final = 1 << 30",
+    f"{_ROOM}/embedding_api.py: an answer goes out at once, whoever reads it": (
+        "_PIECE_BYTES: Final = 256 * 1024",
+        "_PIECE_BYTES: Final = 1 << 30",
         f"{_ROOM}/test_embedding_api.py::answers_that_nobody_reads_are_bounded_and_cost_others_nothing",
     ),
     "worker/serving/embeddings/served_model.py: a slice of a request answers for its first inputs": (

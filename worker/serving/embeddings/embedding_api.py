@@ -11,7 +11,7 @@ import math
 import secrets
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,6 +21,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from worker.embedding.batcher import Urgency
 from worker.embedding.model.vectors import TokenIds
@@ -31,7 +32,7 @@ from worker.serving.embeddings.embedding_errors import EmbeddingRefused, interna
 from worker.serving.embeddings.embedding_models import EmbeddingModels
 from worker.serving.embeddings.embedding_request import MOST_INPUTS, EmbeddingRequest, TokenLists, named, read_openai, read_tei
 from worker.serving.embeddings.embedding_work import EmbeddedInputs, EmbeddingWork, WorkTerms
-from worker.serving.embeddings.held_bytes import HeldBytes, PiecedResponse
+from worker.serving.embeddings.held_bytes import HeldBytes
 from worker.serving.embeddings.models_document import model_document, models_document, tei_document
 from worker.serving.embeddings.openai_tokens import OpenAITokens
 from worker.serving.embeddings.served_model import ServedModel
@@ -45,6 +46,8 @@ from worker.serving.responses import HttpError, as_json
 _JSON: Final = "application/json"
 _LARGE_BYTES: Final = 64 * 1024
 """A body or an answer as large as that is read or written on another thread."""
+_PIECE_BYTES: Final = 256 * 1024
+"""Of an answer, handed to the connection at once; the next one waits until the client has read most of it."""
 _BODIES: Final = 8
 """Bodies of the largest size that may be in memory at once."""
 _MOST_ANSWERS_BYTES: Final = 256 * 1024 * 1024
@@ -220,7 +223,7 @@ class EmbeddingApi:
                 return write(replace(found, vectors=shorter))
 
             answer = await _on_a_thread(written, is_large=found.vectors.nbytes > _LARGE_BYTES)
-            return PiecedResponse(answer.body, answer.headers, answer.content_type, stack.pop_all().close)
+            return _PiecedResponse(answer.body, answer.headers, answer.content_type, stack.pop_all().close)
 
     async def _embedded(
         self, request: Request, asked: EmbeddingRequest, model: ServedModel, input_type: InputType, param: str
@@ -263,6 +266,26 @@ class EmbeddingApi:
         check = partial(resolved, inputs, own=model.own_ids, openai_tokens=self._rules.openai_tokens, param=param)
         found = await _on_a_thread(check, is_large=sum(map(len, inputs.lists)) * 8 > _LARGE_BYTES)
         return found.lists if isinstance(found, TokenLists) else found
+
+
+class _PiecedResponse(Response):
+    """A body that goes out in pieces, each when the one before is read; `on_end` is called when the last is on its way, or nobody reads."""
+
+    def __init__(self, body: bytes, headers: Mapping[str, str], media_type: str, on_end: Callable[[], object]) -> None:
+        super().__init__(body, 200, headers, media_type)
+        self._on_end = on_end
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See Starlette."""
+        del scope, receive
+        body = memoryview(self.body)
+        try:
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            for end in range(_PIECE_BYTES, len(body) + _PIECE_BYTES, _PIECE_BYTES):
+                piece = bytes(body[end - _PIECE_BYTES : end])
+                await send({"type": "http.response.body", "body": piece, "more_body": end < len(body)})
+        finally:
+            self._on_end()
 
 
 async def _on_a_thread(work: Callable[[], T], *, is_large: bool) -> T:
