@@ -38,10 +38,24 @@ class GateFinding(NamedTuple):
     """A line for a person."""
 
 
-def judge(old: TemplateView, new: TemplateView, model: EmbedsTemplates, busy_retry: BusyRetry) -> tuple[list[GateFinding], float | None]:
-    """Return every condition, and the overlap of the ten nearest templates, 0 … 1; None without templates. Raises as the sink does."""
-    missing = next(missing_templates(old, new), None)
-    complete = GateFinding("complete", missing is None, "every template is there" if missing is None else f"template {missing} is missing")
+Judgement = tuple[list[GateFinding], float | None]
+"""Every condition, and the overlap of the ten nearest templates, 0 … 1; None without templates."""
+
+
+def judge(
+    old: TemplateView, new: TemplateView, model: EmbedsTemplates, busy_retry: BusyRetry, fill: Callable[[], bool]
+) -> Judgement | None:
+    """Judge a filled view; `fill` gives it what came since, and returns False if nobody wants it any more: then so does this, with None.
+
+    Raises as the sink does.
+    """
+    missing = set(missing_templates(old, new))
+    if missing:  # where lines come in, some always are: they came after the view was filled
+        if not fill():
+            return None
+        missing = old.stored(missing) - new.stored(missing)
+    found = f"template {min(missing)} is missing" if missing else "every template is there"
+    complete = GateFinding("complete", not missing, found)
     first = [one for one, _ in old.all_above("", _SEARCHES)]  # ids are hashes, so any are as good
     of_old, of_new = old.vectors(first), new.vectors(first)
     report = VectorAuditor(view=new, busy_retry=busy_retry, embedder=model).compare_sample(_SAMPLE)

@@ -19,6 +19,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, Protocol
 
 from sinks.index_spaces import IndexSpaces, VectorSpace
@@ -267,13 +268,15 @@ class Reindexer:
             return
         (_, source), (model, target) = self._opened[spaces.preferred], self._opened[other]
         self.progress.tally, self.progress.error = FillTally(), ""
+        fill = partial(self._fill, source, target, model, other)
         self._surroundings.fail_point("reindex_fill")
-        if not self._fill(source, target, model, other):
+        if not fill():
             return
         self._surroundings.fail_point("reindex_filled")
-        if not self._fill(source, target, model, other):  # what came meanwhile
+        judged = judge(source, target, model, self._busy_retry, fill)
+        if judged is None:
             return
-        self.progress.findings, self.progress.overlap = judge(source, target, model, self._busy_retry)
+        self.progress.findings, self.progress.overlap = judged
         self._surroundings.fail_point("reindex_judged")
         failed = [one for one in self.progress.findings if not one.is_met and one.name not in waived]
         if failed:
@@ -283,7 +286,7 @@ class Reindexer:
             self._change(lambda now: refuse(now, other, why))
             return
         before, written = _counts(source, target), self.progress.tally.written
-        if not self._fill(source, target, model, other):  # what came while it was judged
+        if not fill():  # what came while it was judged
             return
         now = _counts(source, target)
         if now[0] == now[1] and not self.progress.tally.failed:  # it has all of the other one, and no more: going back need not compare

@@ -97,6 +97,16 @@ def test_what_is_stored_while_both_views_are_compared_is_found_by_the_next_look(
     assert id_of("new 2") in sink.views[OLD.id]
 
 
+def test_templates_that_keep_coming_hold_no_change_up(sink: FakeSink, clock: Callable[[], float]) -> None:
+    worker = new_worker(sink, clock)
+    worker.reindexer.start(NEW, "new-model", ())
+    worker.reindexer._open_missing(sink.spaces())  # noqa: SLF001 - whenever its model is busy, lines come in
+    numbers = count()
+    worker.models.opened[NEW.id].on_embed = lambda: sink.views[OLD.id].upsert([HashModel(OLD).row(f"new {next(numbers)}")])
+    worker.look(2)
+    assert (sink.spaces().preferred, worker.reindexer.progress.error) == (NEW.id, "")
+
+
 def test_templates_that_expire_meanwhile_hold_no_change_up(sink: FakeSink, clock: Callable[[], float]) -> None:
     worker = new_worker(sink, clock)
     worker.reindexer.start(NEW, "new-model", ())
