@@ -64,6 +64,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out: list[pytest.Item] = []
     if config.getoption("--nightly"):
         left_out = [item for item in items if not (item.get_closest_marker("long") or "long" in getattr(item, "fixturenames", ()))]
+        items.sort(key=_limit_s, reverse=True)  # what takes half an hour begins first
     elif not config.getoption("--long"):
         left_out = [item for item in items if item.get_closest_marker("long")]
     if left_out:
@@ -73,6 +74,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         keep_together(items)
     if (seed := config.getoption("--shuffle")) is not None:
         shuffle(items, seed)
+
+
+def _limit_s(item: pytest.Item) -> float:
+    """Return the time limit of a test that has one of its own."""
+    limit = item.get_closest_marker("timeout")
+    return 0.0 if limit is None else float(limit.args[0])
 
 
 @pytest.fixture(autouse=True)
